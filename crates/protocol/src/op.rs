@@ -1,0 +1,47 @@
+//! Orders from outside: what the TUI sends and `maia run --ops` reads as JSON lines (SPEC section 4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ActorPath, CallId};
+use crate::permission::Decision;
+
+/// An order. In JSON: `{"op": "tell", "actor": "maia/reviewer#1", "text": "…"}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Op {
+    /// Tells a running agent something; delivered at its next step, with a receipt.
+    Tell {
+        /// The agent.
+        actor: ActorPath,
+        /// The text.
+        text: String,
+    },
+    /// Stops an agent and all below it. On `maia`: the turn.
+    Stop {
+        /// The agent.
+        actor: ActorPath,
+    },
+    /// Answers a question.
+    Answer {
+        /// Id of the question, the call's.
+        id: CallId,
+        /// The answer.
+        #[serde(flatten)]
+        decision: Decision,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ops_read_as_documented() {
+        let op: Op = serde_json::from_str(r#"{"op":"answer","id":"maia:1.1","decision":"reject_once"}"#)
+            .expect("the documented form");
+        let id = CallId::new(&ActorPath::main(), 1, 1);
+        assert_eq!(op, Op::Answer { id, decision: Decision::RejectOnce { reason: None } });
+        let op: Op = serde_json::from_str(r#"{"op":"stop","actor":"maia"}"#).expect("the documented form");
+        assert_eq!(op, Op::Stop { actor: ActorPath::main() });
+    }
+}
