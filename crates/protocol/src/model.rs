@@ -1,5 +1,7 @@
 //! A model's answer as assembled, and how it failed (mission M7.2, W-think, W-stop).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -153,11 +155,11 @@ pub struct ChatRequest {
     /// Name of the model at its endpoint.
     pub model: String,
     /// System prompt.
-    pub system: String,
+    pub system: Arc<str>,
     /// The conversation; roles alternate.
-    pub messages: Vec<crate::Message>,
+    pub messages: Vec<Arc<crate::Message>>,
     /// Tools in their fixed order.
-    pub tools: Vec<crate::ToolSpec>,
+    pub tools: Arc<Vec<crate::ToolSpec>>,
     /// Whether tools may be called; `false` sends `tool_choice: none` (closing request).
     pub tools_usable: bool,
     /// Output limit in tokens.

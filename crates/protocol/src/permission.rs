@@ -1,7 +1,6 @@
 //! Rules, modes, verdicts, answers (SAFETY 1 to 3) as data; they are decided in `maia_core::permission`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What happens to a call that no rule covers (SAFETY 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,18 +106,6 @@ pub struct Ruling {
 pub enum Decision {
     /// This call runs.
     AllowOnce,
-    /// This call runs and `rule` is granted in `scope`.
-    AllowAlways {
-        /// How far the grant reaches.
-        scope: GrantScope,
-        /// The rule that is added.
-        rule: String,
-    },
-    /// The call runs with other arguments; it is judged anew.
-    Edit {
-        /// The arguments that the person wrote.
-        input: Value,
-    },
     /// This call does not run.
     RejectOnce {
         /// What the model is told of why.
@@ -127,20 +114,6 @@ pub enum Decision {
     },
     /// This call does not run, nor the following ones; the asker's turn ends (mission M6.2-stop).
     Stop,
-}
-
-/// How far a grant reaches (SAFETY 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GrantScope {
-    /// The asking agent.
-    Agent,
-    /// The asking agent and all below it.
-    Subtree,
-    /// Every agent of the session.
-    Session,
-    /// Every session of this person in this folder.
-    Project,
 }
 
 /// Who answered a question.

@@ -92,8 +92,8 @@ pub enum Body {
         attempt: u32,
         /// What happened.
         failure: ModelFailure,
-        /// Wait before it is sent again, in milliseconds; `None` = it is not.
-        retry_in_ms: Option<u64>,
+        /// What follows from it.
+        then: AfterFailure,
     },
     /// A wait that a `ModelFailed` ordered is over.
     TimerFired {
@@ -247,9 +247,51 @@ pub struct ModelAnswered {
     pub first_token_ms: Option<u64>,
     /// From sending to the end, in milliseconds.
     pub duration_ms: u64,
-    /// Text that only this agent's person sees said once: this answer ended by a stop and is kept as far as it came.
+    /// Whether a stop ended it: it is kept as far as it came, and its calls never run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// What follows from it.
+    pub then: AfterAnswer,
+}
+
+/// What the agent does after an answer; chosen once, so that a later version folds it alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum AfterAnswer {
+    /// The calls of the answer are judged and run.
+    Tools,
+    /// The agent has finished with this text.
+    Final {
+        /// The final text.
+        text: String,
+        /// Whether an output limit cut it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+    },
+    /// The model is asked to go on, with this text (W-stop-empty).
+    Nudge {
+        /// What it is told.
+        text: String,
+    },
+    /// The closing request follows (W-think-degrade).
+    Close,
+}
+
+/// What the agent does after a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum AfterFailure {
+    /// The same request is sent again after a wait (W-think-retry).
+    Retry {
+        /// The wait, in milliseconds.
+        in_ms: u64,
+    },
+    /// The closing request follows: there are results worth telling (W-think-degrade).
+    Close,
+    /// The agent has failed.
+    Fail,
+    /// The agent was being stopped.
+    Cancelled,
 }
 
 /// Body of `permission_asked`.
