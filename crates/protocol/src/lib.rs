@@ -8,6 +8,7 @@
 pub mod definition;
 pub mod event;
 pub mod id;
+pub mod line;
 pub mod message;
 pub mod model;
 pub mod op;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{ActorPath, CallId, Seq};
@@ -478,33 +478,6 @@ pub const KINDS: &[&str] = &[
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.seq, self.actor, self.body.kind())
-    }
-}
-
-/// The readable part of a line of the journal, without its checksum; see `maia_journal` for the whole.
-#[derive(Debug)]
-pub struct Line {
-    /// Format version.
-    pub v: u32,
-    /// The record.
-    pub record: Record,
-}
-
-impl<'de> Deserialize<'de> for Line {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Raw {
-            v: u32,
-            seq: Seq,
-            time: Timestamp,
-            actor: ActorPath,
-            kind: String,
-            body: Value,
-        }
-        let raw = Raw::deserialize(deserializer)?;
-        let body = Body::read(&raw.kind, raw.body).map_err(D::Error::custom)?;
-        let record = Record { seq: raw.seq, time: raw.time, actor: raw.actor, body };
-        Ok(Self { v: raw.v, record })
     }
 }
 
