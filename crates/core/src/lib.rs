@@ -12,5 +12,6 @@ pub mod permission;
 pub mod question;
 pub mod restart;
 pub mod schedule;
+pub mod session;
 pub mod turn;
 pub mod view;
