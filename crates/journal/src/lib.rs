@@ -7,7 +7,7 @@
 //!   actor's work.
 //! - Knows the frame of a record, not its meaning: folding is `maia_core`'s.
 //!
-//! Three files to open first: [`file`] (open, append, read), `scan` (what is good in a file that may be torn), `line`
+//! Three files to open first: `file` (open, append, read), `scan` (what is good in a file that may be torn), `line`
 //! (the bytes of one record).
 
 mod blob;
@@ -16,7 +16,7 @@ mod disk;
 mod error;
 #[cfg(feature = "failpoints")]
 mod faulty;
-pub mod file;
+mod file;
 mod journal;
 mod line;
 mod listing;

@@ -90,7 +90,8 @@ fn summary(dir: &Path, id: OsString) -> Result<Option<SessionSummary>, String> {
         return Ok(None);
     }
     let file = File::open(&path).map_err(|error| error.to_string())?;
-    let start = read_part(&file, 0, MAX_LINE).map_err(|error| error.to_string())?;
+    let start =
+        read_part(&file, 0, found.len().min(MAX_LINE as u64) as usize).map_err(|error| error.to_string())?;
     let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let record = line::check(first)
         .and_then(|line| line::record(&line, &Blobs::new(dir)))

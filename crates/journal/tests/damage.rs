@@ -112,6 +112,8 @@ fn known_damage() {
         ("a long line of garbage", with(long.as_bytes()), n, Cut(3_000_000)),
         ("the last line again", with(&e), n, Cut(e.len())),
         ("an old line again", with(&b), n, Cut(b.len())),
+        ("garbage and an old line again", [&*bytes, b"garbage\n", &e].concat(), n, Cut(8 + e.len())),
+        ("the last two lines again", [&*bytes, &d, &e].concat(), n, Cut(d.len() + e.len())),
         ("garbage between", [&*front, b"garbage\n", &d, &e].concat(), 3, Damaged),
         ("garbage in front", [b"garbage\n", &*bytes].concat(), 0, Damaged),
         ("zeros between", [&*front, &[0; 5000], b"\n", &d, &e].concat(), 3, Damaged),
