@@ -52,7 +52,14 @@ impl<W: Clone + Eq + Hash> Table<W> {
             .keys
             .entry(key.to_owned())
             .or_insert_with(|| Queue { held: Vec::new(), waiting: Vec::new() });
-        queue.held.push((who, mode));
+        if !queue.held.iter().any(|(holder, _)| *holder == who) {
+            queue.held.push((who, mode));
+        }
+    }
+
+    /// Returns who holds `key`, in the order in which they got it.
+    pub fn holders(&self, key: &str) -> impl Iterator<Item = &W> {
+        self.keys.get(key).into_iter().flat_map(|queue| &queue.held).map(|(who, _)| who)
     }
 
     /// Releases whatever `who` holds or waits for; returns who holds a lock since, in order.

@@ -34,17 +34,24 @@ pub fn owners(record: &Record) -> Owners {
         | Body::TurnFinished { .. }
         | Body::SessionClosed { .. }
         | Body::ModelAnswered(_) => vec![own, ActorPath::session()],
-        Body::PermissionAnswered { .. } => vec![own, ActorPath::broker(), ActorPath::session()],
-        Body::PermissionAsked(_) => vec![own, ActorPath::broker()],
+        Body::PermissionAsked(_) | Body::PermissionAnswered { .. } => {
+            vec![own, ActorPath::broker(), ActorPath::session()]
+        }
         Body::ToolIntent { call, .. } => vec![call.agent()],
         // The broker too: a stop settles calls whose questions are still open.
         Body::ToolDone { call, .. } => vec![call.agent(), ActorPath::broker()],
-        Body::Delegated(_) | Body::ChildFinished(_) => {
+        Body::Delegated(_) => {
             let parent = own.parent();
             [Some(own), parent, Some(ActorPath::scheduler()), Some(ActorPath::session())]
                 .into_iter()
                 .flatten()
                 .collect()
+        }
+        // The broker too: questions of an agent that failed go with it.
+        Body::ChildFinished(_) => {
+            let parent = own.parent();
+            let fixed = [ActorPath::scheduler(), ActorPath::broker(), ActorPath::session()];
+            [Some(own), parent].into_iter().flatten().chain(fixed).collect()
         }
         Body::Told { .. }
         | Body::CancelAsked { .. }
