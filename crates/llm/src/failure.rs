@@ -115,9 +115,8 @@ pub(crate) fn of_status(status: u16, body: &str, retry_after_ms: Option<u64>) ->
     let said = said(body);
     let message = match kind {
         FailureKind::Unauthorized => {
-            format!(
-                "the endpoint refused the key ({status}): {said}; check the key in the settings or the environment"
-            )
+            let said = said.trim_end_matches('.');
+            format!("the endpoint refused the key ({status}): {said}; check the key in the settings")
         }
         FailureKind::NotFound => {
             format!("the endpoint does not know the model or the path ({status}): {said}")

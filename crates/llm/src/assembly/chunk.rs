@@ -52,9 +52,10 @@ pub(super) struct Choice<'a> {
     pub index: Option<i64>,
     #[serde(borrow)]
     pub delta: Option<Delta<'a>>,
-    /// A whole message: an answer that was not streamed, or a repetition of what was.
+    /// A whole message: an answer that was not streamed, or a repetition of what was. Boxed, as it is rare and a
+    /// choice is moved for every delta.
     #[serde(borrow)]
-    pub message: Option<Delta<'a>>,
+    pub message: Option<Box<Delta<'a>>>,
     #[serde(borrow)]
     pub finish_reason: Option<Text<'a>>,
 }
@@ -75,7 +76,7 @@ pub(super) struct Delta<'a> {
     pub tool_calls: Option<Vec<Call<'a>>>,
     /// The older form of a single call.
     #[serde(borrow)]
-    pub function_call: Option<Function<'a>>,
+    pub function_call: Option<Box<Function<'a>>>,
 }
 
 /// A fragment of a call.
@@ -208,7 +209,7 @@ fn choice(value: Value) -> Choice<'static> {
     Choice {
         index: fields.get("index").and_then(integer),
         delta: fields.remove("delta").map(delta),
-        message: fields.remove("message").map(delta),
+        message: fields.remove("message").map(|message| Box::new(delta(message))),
         finish_reason: fields.remove("finish_reason").and_then(text),
     }
 }
@@ -230,7 +231,10 @@ fn delta(value: Value) -> Delta<'static> {
         reasoning: fields.remove("reasoning").and_then(text),
         refusal: fields.remove("refusal").and_then(text),
         tool_calls: calls,
-        function_call: fields.remove("function_call").filter(Value::is_object).map(function),
+        function_call: fields
+            .remove("function_call")
+            .filter(Value::is_object)
+            .map(|call| Box::new(function(call))),
     }
 }
 
