@@ -42,7 +42,8 @@ mod tests {
     #[test]
     fn every_form_of_the_header_is_read() {
         let now: Timestamp = "1994-11-06T08:49:00Z".parse().expect("a time");
-        let cases: &[(&[(&str, &str)], Option<u64>)] = &[
+        type Row<'a> = (&'a [(&'a str, &'a str)], Option<u64>);
+        let cases: &[Row<'_>] = &[
             (&[], None),
             (&[("retry-after", "7")], Some(7_000)),
             (&[("retry-after", " 0.5 ")], Some(500)),
