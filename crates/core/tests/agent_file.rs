@@ -1,4 +1,9 @@
 //! Every AGENT.md of `tests/cases/frontmatter` gives what the JSON beside it says; no bytes make the parser panic.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test reads its cases, and fails by panicking"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -190,7 +190,9 @@ fn comment_start(text: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = text.get(at..) {
         let comment = rest.find("<!--")?;
-        let Some(tick) = rest.find('`').filter(|tick| *tick < comment) else { return Some(at + comment) };
+        let Some(tick) = rest.get(..comment).and_then(|before| before.find('`')) else {
+            return Some(at + comment);
+        };
         let run: String = rest.get(tick..)?.chars().take_while(|c| *c == '`').collect();
         let after = at + tick + run.len();
         at = match closing_run(text.get(after..)?, run.len()) {

@@ -1,5 +1,7 @@
 //! The header of AGENT.md, line by line: keys and their values, each with its place (mission M20.1-yaml).
 
+use std::collections::HashMap;
+
 use super::fault::{At, Fault};
 use super::flow::{self, Cursor};
 use super::scalar::{block, block_style, fold, indent, quoted, without_comment};
@@ -119,6 +121,7 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, base: usize, level: Level) -> Result<Vec<Entry>, Fault> {
         let mut entries: Vec<Entry> = Vec::new();
+        let mut lines: HashMap<String, u32> = HashMap::new();
         loop {
             self.skip_blank();
             let Some(line) = self.current().filter(|line| indent(line) >= base) else { return Ok(entries) };
@@ -139,12 +142,11 @@ impl<'a> Reader<'a> {
                 ));
             };
             let at = self.at(lead(line));
-            if let Some(earlier) = entries.iter().find(|entry| entry.key.to_lowercase() == key.to_lowercase())
-            {
+            if let Some(earlier) = lines.insert(key.to_lowercase(), at.line) {
                 let name = spelling(&key).or_else(|| list_of_rules(&key)).unwrap_or(&key);
                 return Err(Fault::new(
                     format!("duplicate_key:{name}"),
-                    format!("`{name}` is already set on line {}: keep one of the two", earlier.at.line),
+                    format!("`{name}` is already set on line {earlier}: keep one of the two"),
                 )
                 .at(at));
             }
