@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -31,6 +32,8 @@ pub(super) const STAGE: &str = "hold";
 const GRACE: Duration = Duration::from_millis(200);
 /// From TERM to KILL (mission M8-bash).
 const TERM_TO_KILL: Duration = Duration::from_secs(1);
+/// Before it is looked again for a child that could not be found.
+const MOMENT: Duration = Duration::from_millis(5);
 /// Processes that are named in a report.
 const NAMED: usize = 5;
 
@@ -75,20 +78,44 @@ fn hold(report: &mut Report) -> io::Result<()> {
     // Read without a buffer: what follows the request must still be seen by `poll`.
     let mut control = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?);
     let request = Request::decode(&mut control)?;
-    let payload = start(request)?;
+    let (payload, mut side) = start(request)?;
+    // From here on every way out, a panic too, leads through the end of all descendants.
+    let _sweep = Sweep { payload };
     report.started = Some(payload.as_raw_nonzero().get());
-    // Said at once: maia needs it when this process is killed from inside.
-    io::stdout().write_all(report.encode().as_bytes())?;
-    io::stdout().flush()?;
+    // Said before the command runs: maia needs it when this process is killed from inside. When maia is gone, `watch` sees it.
+    let _ = io::stdout().write_all(report.encode().as_bytes()).and_then(|()| io::stdout().flush());
     // Kept open, the pipe of the output would never end.
     rustix::stdio::dup2_stderr(File::open("/dev/null")?)?;
+    side.write_all(&[payload::GO])?;
+    let mut why = String::new();
+    side.read_to_string(&mut why)?;
+    if !why.is_empty() {
+        return Err(io::Error::other(why));
+    }
     watch(payload, control, children, report);
     Ok(())
 }
 
-/// Starts the payload; returns when the command itself runs.
-fn start(request: Request) -> io::Result<Pid> {
-    let (mut said, say) = io::pipe()?;
+/// Ends everything that descends from the helper when it goes out of scope.
+struct Sweep {
+    payload: Pid,
+}
+
+impl Drop for Sweep {
+    fn drop(&mut self) {
+        let own = getpid().as_raw_nonzero().get();
+        while matches!(reap(self.payload, &mut Report::default()), Children::Some) {
+            if tree::round(|| tree::descendants(own)).is_empty() {
+                // A child that is neither listed nor collectable yet: give the kernel its moment.
+                std::thread::sleep(MOMENT);
+            }
+        }
+    }
+}
+
+/// Starts the payload, which waits for [`payload::GO`] on the stream given back before it becomes the command.
+fn start(request: Request) -> io::Result<(Pid, UnixStream)> {
+    let (side, other) = UnixStream::pair()?;
     let stdin = match request.stdin {
         None => Stdio::null(),
         Some(bytes) => {
@@ -101,16 +128,11 @@ fn start(request: Request) -> io::Result<Pid> {
     };
     let mut command = Command::new("/proc/self/exe");
     command.arg0("maia").args([super::ARGUMENT, payload::STAGE]).arg(std::process::id().to_string());
-    command.args(request.argv.into_iter().map(OsString::from_vec)).stdin(stdin).stdout(say);
+    command.args(request.argv.into_iter().map(OsString::from_vec)).stdin(stdin).stdout(OwnedFd::from(other));
     let child = command.spawn()?;
-    // The writing end lives in `command`; without it the pipe ends when the command takes over.
-    drop(command);
-    let mut why = String::new();
-    said.read_to_string(&mut why)?;
-    if !why.is_empty() {
-        return Err(io::Error::other(why));
-    }
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("no process id"))
+    // `command`, and with it the other side of the stream, is gone at the end of this function.
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    Ok((pid.ok_or_else(|| io::Error::other("no process id"))?, side))
 }
 
 /// What `reap` found.
@@ -166,7 +188,7 @@ fn watch(payload: Pid, control: File, mut children: UnixStream, report: &mut Rep
             // What ended in the round is collected above; what could not be ended yet is looked for again.
             if left.is_empty() {
                 // A child that is neither listed nor collectable yet: give the kernel its moment.
-                let _ = ready(None, &children, Some(&timespec(Duration::from_millis(5))));
+                let _ = ready(None, &children, Some(&timespec(MOMENT)));
             }
             continue;
         }

@@ -1,10 +1,11 @@
 //! The moment between the helper and the command: the same process, which then becomes the command.
 //!
-//! - Started by `hold` alone. Standard output is a pipe to the helper that the command does not get: it says why the
-//!   command could not be started, and its closing says that it was.
+//! - Started by `hold` alone. Standard output is a stream to the helper that the command does not get: the helper says when
+//!   the command may begin, this side says why it could not, and the closing of the stream says that it did.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
@@ -13,22 +14,28 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, set
 
 /// The word after `__exec` that leads here.
 pub(super) const STAGE: &str = "payload";
+/// What the helper says when everybody knows of this process: the command can no longer get lost.
+pub(super) const GO: u8 = b'g';
 
 /// Becomes the command; returns only when it cannot. `args`: process id of the helper, then program and arguments.
 pub(super) fn run(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let helper = args.next().and_then(|pid| pid.to_str()?.parse().ok()).and_then(Pid::from_raw);
     let (Some(helper), Some(program)) = (helper, args.next()) else { return ExitCode::from(2) };
     // Beyond the three standard ones, and closed by the exec.
-    let Ok(said) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3) else {
+    let Ok(side) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3) else {
         return ExitCode::from(127);
     };
+    let mut side = UnixStream::from(side);
+    let mut said = [0];
     let error = match alone(helper) {
+        // Without the word the helper is gone: nothing may begin.
+        Ok(()) if side.read_exact(&mut said).is_err() || said != [GO] => return ExitCode::from(127),
         // Signals and the mask go back to what a program expects; nothing of the helper is inherited.
         Ok(()) => Command::new(program).args(args).exec(),
         Err(error) => error.into(),
     };
     // Nobody reads it when the helper is gone.
-    let _ = std::fs::File::from(said).write_all(error.to_string().as_bytes());
+    let _ = side.write_all(error.to_string().as_bytes());
     ExitCode::from(127)
 }
 

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 
 /// How long one round waits for the processes that it killed, in milliseconds, before it looks again.
 const ROUND_MS: i64 = 100;
-/// Rounds without any success after which a dead session's processes are given up: they are stuck in the kernel.
+/// Rounds after which the processes of a dead session are given up: they are stuck in the kernel.
 const ROUNDS: usize = 50;
 
 /// What identifies a helper process, also after maia is gone.
@@ -195,9 +195,17 @@ pub(super) fn round(find: impl Fn() -> Vec<Process>) -> Vec<Process> {
     found
 }
 
-/// Repeats [`round`] until nothing is left or nothing helps; returns whether nothing is left.
-fn end(find: impl Fn() -> Vec<Process>) -> bool {
-    (0..ROUNDS).any(|_| round(&find).is_empty())
+/// Repeats [`round`] until nothing is left or nothing helps.
+///
+/// Nothing is left when two looks in a row find nothing: one can miss a process whose parent ends while `/proc` is read.
+fn end(find: impl Fn() -> Vec<Process>) {
+    let mut empty = 0;
+    for _ in 0..ROUNDS {
+        empty = if round(&find).is_empty() { empty + 1 } else { 0 };
+        if empty == 2 {
+            return;
+        }
+    }
 }
 
 /// Ends the helper of a dead session with all its descendants, and waits until they are gone. Blocks.
