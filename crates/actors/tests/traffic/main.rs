@@ -1,0 +1,7 @@
+//! The actors that keep agents out of each other's way, each with fakes around it: locks, places, the gateway, questions.
+
+mod fakes;
+mod gateway;
+mod locks;
+mod places;
+mod questions;
