@@ -199,7 +199,7 @@ fn answered_events(out: &mut Out<'_>, answered: &ModelAnswered) {
         step: answered.step,
         model: answered.model.clone(),
         input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens + usage.reasoning_tokens,
+        output_tokens: usage.output_tokens.saturating_add(usage.reasoning_tokens),
         cached_tokens: usage.cached_tokens,
         cost_micros: answered.cost_micros,
         first_token_ms: answered.first_token_ms,

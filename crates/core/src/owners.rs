@@ -53,6 +53,8 @@ pub fn owners(record: &Record) -> Owners {
             let fixed = [ActorPath::scheduler(), ActorPath::broker(), ActorPath::session()];
             [Some(own), parent].into_iter().flatten().chain(fixed).collect()
         }
+        // The session too: a closing request is no iteration.
+        Body::ModelAsked { closing: true, .. } => vec![own, ActorPath::session()],
         Body::Told { .. }
         | Body::CancelAsked { .. }
         | Body::ModelAsked { .. }

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use maia_protocol::outcome::{EndReason, Totals};
 use maia_protocol::permission::{AnsweredBy, Sandbox};
-use maia_protocol::record::{AfterAnswer, TurnEnd};
+use maia_protocol::record::{AfterAnswer, PermissionAsked, TurnEnd};
 use maia_protocol::{ActorPath, Body, Mode, Record};
 
 use crate::turn;
@@ -27,14 +27,18 @@ pub struct Session {
     pub last: Option<(TurnEnd, String)>,
     /// Whether a question of this opening was refused because nobody could answer.
     pub refused: bool,
-    /// Calls that were refused so, by question: for the `--allow` lines.
-    pub refusals: Vec<maia_protocol::CallId>,
+    /// Questions that were refused so, for the `--allow` lines.
+    pub refusals: Vec<PermissionAsked>,
+    /// Questions that are open.
+    pub questions: Vec<PermissionAsked>,
     /// How it was closed, if it was.
     pub closed: Option<(EndReason, String)>,
     /// Agents that have begun and not ended, the main one left out.
     pub open_agents: Vec<ActorPath>,
     /// Agents spawned in its life.
     pub spawned: u32,
+    /// Agents whose closing request is under way.
+    pub closing: Vec<ActorPath>,
     /// What the whole tree used.
     pub totals: Totals,
     /// What the main agent used by itself.
@@ -59,6 +63,7 @@ impl Session {
                 self.sandbox = opened.sandbox;
                 self.refused = false;
                 self.refusals.clear();
+                self.questions.clear();
                 self.closed = None;
                 self.since = Some(record.time);
             }
@@ -68,24 +73,38 @@ impl Session {
             }
             Body::TurnFinished { end, text, .. } => {
                 self.in_turn = false;
+                self.closing.retain(|agent| *agent != record.actor);
                 self.last = Some((*end, text.clone()));
             }
             Body::SessionClosed { reason, result, .. } => self.closed = Some((*reason, result.clone())),
-            Body::PermissionAnswered { call, by: AnsweredBy::Headless, .. } => {
-                self.refused = true;
-                self.refusals.push(call.clone());
+            Body::PermissionAsked(asked) => {
+                self.questions.retain(|open| open.call != asked.call);
+                self.questions.push((**asked).clone());
+            }
+            Body::PermissionAnswered { call, by, .. } => {
+                let asked = self.questions.iter().position(|open| open.call == *call);
+                let asked = asked.map(|index| self.questions.remove(index));
+                if *by == AnsweredBy::Headless {
+                    self.refused = true;
+                    self.refusals.extend(asked);
+                }
+            }
+            Body::ModelAsked { closing: true, .. } if !self.closing.contains(&record.actor) => {
+                self.closing.push(record.actor.clone());
             }
             Body::ModelAnswered(answered) => {
+                let closing = self.closing.contains(&record.actor);
+                self.closing.retain(|agent| *agent != record.actor);
                 let usage = answered.answer.usage.unwrap_or_default();
                 let calls = match answered.then {
                     AfterAnswer::Tools => answered.answer.calls.len(),
                     _ => 0,
                 };
                 let used = Totals {
-                    iterations: 1,
+                    iterations: u32::from(!closing),
                     tool_calls: u32::try_from(calls).unwrap_or(u32::MAX),
                     input_tokens: usage.input_tokens,
-                    output_tokens: usage.output_tokens + usage.reasoning_tokens,
+                    output_tokens: usage.output_tokens.saturating_add(usage.reasoning_tokens),
                     cost_micros: answered.cost_micros,
                     duration_ms: 0,
                 };
@@ -98,7 +117,10 @@ impl Session {
                 self.spawned += 1;
                 self.open_agents.push(record.actor.clone());
             }
-            Body::ChildFinished(_) => self.open_agents.retain(|agent| *agent != record.actor),
+            Body::ChildFinished(_) => {
+                self.open_agents.retain(|agent| *agent != record.actor);
+                self.closing.retain(|agent| *agent != record.actor);
+            }
             _ => {}
         }
     }

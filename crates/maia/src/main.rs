@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `maia`; see the library of this package.
+
+fn main() -> std::process::ExitCode {
+    maia::main()
+}

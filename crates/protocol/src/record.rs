@@ -208,6 +208,15 @@ pub struct SessionOpened {
     /// Definition of the main agent; `None` = maia herself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// SHA-256 of that definition's file; empty for maia herself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent_hash: String,
+    /// Tools of that definition; `None` = all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Rules of that definition.
+    #[serde(default)]
+    pub rules: RuleSet,
     /// Iterations of one series of the main agent (mission M7.3-maxiter).
     pub iterations: u32,
     /// Mode of this opening; never inherited (ENGINE 7).

@@ -11,10 +11,11 @@ use maia_protocol::record::{
     AfterAnswer, AfterFailure, ChildFinished, Delegated, ModelAnswered, ReconcileAction, SessionOpened,
     TurnEnd,
 };
-use maia_protocol::tool::{ToolOutput, WriteFound};
+use maia_protocol::tool::{Seen, ToolOutput, WriteFound};
 use maia_protocol::{Block, Body, CallId, Message, Record, Role};
 
 use super::effect::Effect;
+use super::next::is_cut;
 use super::state::{Call, CallState, End, Phase, Setup, State, add};
 use super::texts;
 
@@ -22,9 +23,10 @@ use super::texts;
 pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
     match &record.body {
         Body::SessionOpened(opened) => session_opened(state, opened, record),
-        Body::SnapshotTaken(_) => {
+        Body::SnapshotTaken(snapshot) => {
             if let Some(setup) = &mut state.setup {
                 setup.snapshot = record.seq;
+                setup.offered = snapshot.tools.iter().map(|tool| tool.name.clone()).collect();
             }
             Vec::new()
         }
@@ -70,7 +72,7 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             if let Some(begun) = state.calls.iter_mut().find(|known| known.id == *call) {
                 begun.write.clone_from(write);
             }
-            state.acted = true;
+            acts(state);
             vec![Effect::Run { call: call.clone() }]
         }
         Body::ToolDone { call, output, .. } => call_done(state, call, output.clone()),
@@ -82,7 +84,7 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             call.state = CallState::Begun;
             call.actor = record.actor.clone();
             *state.numbered.entry(delegated.definition.clone()).or_default() += 1;
-            state.acted = true;
+            acts(state);
             state.children.push(record.actor.clone());
             let mut effects =
                 vec![Effect::SpawnChild { child: record.actor.clone(), call: delegated.call.clone() }];
@@ -105,23 +107,34 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
     }
 }
 
+/// From here on a stop forgets nothing (ENGINE 5).
+fn acts(state: &mut State) {
+    state.acted = true;
+    state.delivered.clear();
+}
+
 /// Every opening takes power back: what was allowed by rule and not begun is judged again (ENGINE 7).
 fn session_opened(state: &mut State, opened: &SessionOpened, record: &Record) -> Vec<Effect> {
     if state.is_main() {
         let setup = state.setup.get_or_insert_with(|| Setup {
             call: None,
             definition: None,
+            definition_hash: String::new(),
             task: String::new(),
             model: String::new(),
             iterations: opened.iterations,
             tools: None,
             rules: maia_protocol::RuleSet::default(),
             snapshot: record.seq,
+            offered: Vec::new(),
             since: record.time,
         });
         setup.model.clone_from(&opened.model);
         setup.iterations = opened.iterations;
         setup.definition.clone_from(&opened.agent);
+        setup.definition_hash.clone_from(&opened.agent_hash);
+        setup.tools.clone_from(&opened.tools);
+        setup.rules.clone_from(&opened.rules);
     }
     for call in &mut state.calls {
         let again = matches!(
@@ -136,16 +149,21 @@ fn session_opened(state: &mut State, opened: &SessionOpened, record: &Record) ->
 }
 
 fn user_message(state: &mut State, turn: u32, text: &str) -> Vec<Effect> {
+    leave_no_call_open(state);
     state.turn = turn;
     state.turn_start = state.messages.len();
+    let last = state.messages.last().filter(|last| last.role == Role::User);
+    state.turn_start_blocks = last.map_or(0, |last| last.content.len());
     state.acted = false;
     state.iterations = 0;
     state.nudges = 0;
     state.cuts = 0;
     state.last_text = None;
+    state.closing_cause = None;
     state.cancelled_by = None;
     state.stop_answered = false;
     state.calls.clear();
+    state.delivered.clear();
     // Pending context and request are one message: providers want roles to alternate (mission M6.2-merge).
     let mut blocks: Vec<Block> = drain_pending(state);
     blocks.push(Block::Text { text: text.to_owned() });
@@ -158,12 +176,14 @@ fn born(state: &mut State, delegated: &Delegated, record: &Record) -> Vec<Effect
     state.setup = Some(Setup {
         call: Some(delegated.call.clone()),
         definition: Some(delegated.definition.clone()),
+        definition_hash: delegated.definition_hash.clone(),
         task: delegated.task.clone(),
         model: delegated.model.clone(),
         iterations: delegated.iterations,
         tools: Some(delegated.tools.clone()),
         rules: delegated.rules.clone(),
         snapshot: delegated.snapshot,
+        offered: Vec::new(),
         since: record.time,
     });
     state.push_user(vec![Block::Text { text: delegated.task.clone() }]);
@@ -215,8 +235,9 @@ pub(super) fn cancelled(state: &State) -> End {
 
 /// What the agent said last: what it found so far, for an end that is not its own.
 pub(super) fn last_assistant_text(state: &State) -> String {
-    let blocks = state.messages.iter().rev().filter(|message| message.role == Role::Assistant);
-    blocks
+    // What was said in an earlier turn is no answer to this one.
+    let own = state.messages.iter().skip(state.turn_start).rev();
+    own.filter(|message| message.role == Role::Assistant)
         .flat_map(|message| message.content.iter().rev())
         .find_map(|block| match block {
             Block::Text { text } if !text.is_empty() => Some(text.clone()),
@@ -227,23 +248,33 @@ pub(super) fn last_assistant_text(state: &State) -> String {
 
 fn model_asked(state: &mut State, step: u32, attempt: u32, closing: bool) -> Vec<Effect> {
     // A natural end goes on where somebody spoke meanwhile (W-stop-steer).
-    let steered = matches!(&state.phase, Phase::Ending { end } if end.outcome == Outcome::Done);
-    if !matches!(state.phase, Phase::Ready { .. }) && !(steered && !state.pending.is_empty()) {
+    if !matches!(state.phase, Phase::Ready { .. }) && !is_steered(state) {
         return Vec::new();
     }
     state.step = step;
     state.phase = Phase::Asking { attempt, closing };
     let mut blocks = drain_pending(state);
     if closing && attempt == 1 {
-        blocks.push(Block::Text { text: texts::CLOSING.to_owned() });
+        blocks.push(Block::Text { text: texts::closing(state.closing_cause.as_deref()) });
     }
     state.push_user(blocks);
     vec![Effect::AskModel { step, attempt, closing }]
 }
 
+/// Tells whether a natural end goes on for one more request, because somebody spoke meanwhile (W-stop-steer).
+pub(super) fn is_steered(state: &State) -> bool {
+    let natural = matches!(&state.phase, Phase::Ending { end } if end.outcome == Outcome::Done);
+    natural && !state.pending.is_empty() && state.cancelled_by.is_none()
+}
+
 fn drain_pending(state: &mut State) -> Vec<Block> {
-    let texts = state.pending.drain(..);
-    texts.map(|(from, text)| Block::Text { text: texts::told(&from, &text) }).collect()
+    let told = std::mem::take(&mut state.pending);
+    let blocks = told.iter().map(|(from, text)| Block::Text { text: texts::told(from, text) }).collect();
+    if !state.acted {
+        // A turn that is taken back gives them back too.
+        state.delivered.extend(told);
+    }
+    blocks
 }
 
 fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec<Effect> {
@@ -259,7 +290,7 @@ fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec<Effect> {
     let usage = answer.usage.unwrap_or_default();
     let used = Totals {
         input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens + usage.reasoning_tokens,
+        output_tokens: usage.output_tokens.saturating_add(usage.reasoning_tokens),
         cost_micros: answered.cost_micros,
         ..Totals::default()
     };
@@ -284,8 +315,10 @@ fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec<Effect> {
     if !content.is_empty() {
         state.messages.push(Arc::new(Message { role: Role::Assistant, content }));
     }
-    state.cuts = if answer.stop == maia_protocol::StopReason::MaxTokens { state.cuts + 1 } else { 0 };
-    state.last_text = answer.calls.is_empty().then(|| answer.text.clone());
+    state.cuts = if is_cut(answer) { state.cuts + 1 } else { 0 };
+    if !answer.text.trim().is_empty() {
+        state.last_text = Some(answer.text.clone());
+    }
     if state.cancelled_by.is_some() {
         state.phase = Phase::Ending { end: cancelled(state) };
         if runs {
@@ -306,7 +339,7 @@ fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec<Effect> {
             state.phase = Phase::Acting;
         }
         AfterAnswer::Final { text, truncated } => {
-            state.phase = Phase::Ending { end: finished(closing, text, *truncated) };
+            state.phase = Phase::Ending { end: finished(state, closing, text, *truncated) };
         }
         AfterAnswer::Nudge { text } => {
             // A nudge does not use up an iteration (W-stop-empty).
@@ -320,8 +353,10 @@ fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec<Effect> {
     Vec::new()
 }
 
-fn finished(closing: bool, text: &str, truncated: bool) -> End {
-    let (turn, outcome, cause) = if closing {
+fn finished(state: &State, closing: bool, text: &str, truncated: bool) -> End {
+    let (turn, outcome, cause) = if let Some(cause) = state.closing_cause.as_ref().filter(|_| closing) {
+        (TurnEnd::EndTurn, Outcome::Partial, Some(cause.clone()))
+    } else if closing {
         (TurnEnd::MaxIterations, Outcome::Partial, Some("its iterations are spent".to_owned()))
     } else if truncated {
         (TurnEnd::MaxTokens, Outcome::Done, None)
@@ -332,7 +367,10 @@ fn finished(closing: bool, text: &str, truncated: bool) -> End {
 }
 
 fn take_calls(state: &mut State, answered: &ModelAnswered) {
-    let has = state.setup.as_ref().and_then(|setup| setup.tools.clone());
+    let has = state.setup.as_ref().and_then(|setup| {
+        let offered = Some(&setup.offered).filter(|offered| !offered.is_empty());
+        setup.tools.as_ref().or(offered).cloned()
+    });
     state.calls.clear();
     for (index, call) in answered.answer.calls.iter().enumerate() {
         let id = CallId::new(&state.path, answered.step, index as u32 + 1);
@@ -344,7 +382,7 @@ fn take_calls(state: &mut State, answered: &ModelAnswered) {
             Some(unusable_text(call))
         } else {
             has.as_ref()
-                .filter(|has| !has.iter().any(|tool| *tool == call.name))
+                .filter(|has| !has.contains(&call.name))
                 .map(|has| texts::unknown_tool(&call.name, has))
         };
         state.calls.push(Call {
@@ -408,6 +446,7 @@ fn model_failed(
             vec![Effect::StartTimer { step, wait_ms: in_ms }]
         }
         AfterFailure::Close => {
+            state.closing_cause = Some(message.to_owned());
             state.phase = Phase::Ready { attempt: 1, closing: true };
             Vec::new()
         }
@@ -456,15 +495,38 @@ fn answered(state: &mut State, id: &CallId, decision: &Decision) {
         Decision::Stop => {
             state.stop_answered = true;
             for call in &mut state.calls {
-                let begun = matches!(call.state, CallState::Begun | CallState::Done(_));
+                let has_its_own =
+                    matches!(call.state, CallState::Begun | CallState::Settled(_) | CallState::Done(_));
                 if call.id == *id {
                     call.state = CallState::Settled(ToolOutput::error(texts::STOPPED));
-                } else if !begun {
+                } else if !has_its_own {
                     call.state = CallState::Settled(ToolOutput::error(texts::NOT_RUN));
                 }
             }
         }
     }
+}
+
+/// The turn was ended for an agent that failed: no call stays without its result.
+fn leave_no_call_open(state: &mut State) {
+    for call in state.calls.iter_mut().filter(|call| !call.is_done()) {
+        call.state = CallState::Done(ToolOutput::error(texts::LOST));
+    }
+    if !state.calls.is_empty() {
+        results_if_all(state);
+    }
+}
+
+/// Nothing was done: the turn is taken back whole, its text returned to the input (ENGINE 5); a message that it was
+/// joined to is as it was (mission M6.2-fuse).
+fn take_back(state: &mut State) {
+    state.messages.truncate(state.turn_start);
+    if let Some(last) = state.messages.last_mut().filter(|last| last.role == Role::User) {
+        Arc::make_mut(last).content.truncate(state.turn_start_blocks);
+    }
+    let mut pending = std::mem::take(&mut state.delivered);
+    pending.append(&mut state.pending);
+    state.pending = pending;
 }
 
 fn set(state: &mut State, id: &CallId, next: CallState) {
@@ -474,7 +536,7 @@ fn set(state: &mut State, id: &CallId, next: CallState) {
 }
 
 fn call_done(state: &mut State, id: &CallId, output: ToolOutput) -> Vec<Effect> {
-    if !state.call(id).is_some_and(|call| !call.is_done()) {
+    if state.call(id).is_none_or(Call::is_done) {
         return Vec::new();
     }
     if let Some(seen) = &output.seen {
@@ -536,14 +598,15 @@ fn reconciled(
         return Vec::new();
     }
     let next = match action {
-        ReconcileAction::RunAgain => CallState::New,
-        ReconcileAction::WasDone => {
-            let file = state.call(id).and_then(|call| call.target.as_ref());
-            let file = file.map(|target| target.path.display().to_string()).unwrap_or_default();
-            CallState::Settled(ToolOutput::ok(format!(
-                "{file} was written before an interruption; its content is as intended."
-            )))
+        // What is being stopped begins nothing.
+        ReconcileAction::RunAgain if state.cancelled_by.is_some() => {
+            CallState::Settled(ToolOutput::error(texts::INTERRUPTED))
         }
+        ReconcileAction::RunAgain if state.stop_answered => {
+            CallState::Settled(ToolOutput::error(texts::NOT_RUN))
+        }
+        ReconcileAction::RunAgain => CallState::New,
+        ReconcileAction::WasDone => CallState::Settled(was_done(state, id)),
         ReconcileAction::Uncertain => CallState::Settled(ToolOutput::error(match found {
             Some(_) => {
                 "maia was interrupted while this call ran, and the file is neither as it was before nor as it should be \
@@ -559,13 +622,23 @@ fn reconciled(
     Vec::new()
 }
 
+/// The result of a Write or Edit that a crash kept from telling it: the file is as it should be, and known to be.
+fn was_done(state: &State, id: &CallId) -> ToolOutput {
+    let write = state.call(id).and_then(|call| call.write.as_ref());
+    let file = write.map(|write| write.target.path.display().to_string()).unwrap_or_default();
+    let text = format!("{file} was written before an interruption; its content is as intended.");
+    let seen = write.map(|write| Seen { path: write.target.path.clone(), hash: write.after.clone() });
+    ToolOutput { seen, ..ToolOutput::ok(text) }
+}
+
 fn turn_finished(state: &mut State, end: TurnEnd, text: &str) -> Vec<Effect> {
-    if end == TurnEnd::Cancelled && !state.acted && state.turn_start <= state.messages.len() {
-        // Nothing was done: the turn is taken back whole, its text returned to the input (ENGINE 5).
-        state.messages.truncate(state.turn_start);
+    leave_no_call_open(state);
+    if end == TurnEnd::Cancelled && !state.acted {
+        take_back(state);
     }
     state.phase = Phase::Idle;
     state.calls.clear();
+    state.delivered.clear();
     state.cancelled_by = None;
     state.result = text.to_owned();
     vec![Effect::Ended]

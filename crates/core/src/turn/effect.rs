@@ -73,8 +73,13 @@ pub fn open(state: &State) -> Vec<Effect> {
         Phase::Acting => {
             let begun =
                 state.calls.iter().filter(|call| call.state == CallState::Begun && !call.is_delegation());
-            effects.extend(begun.map(|call| Effect::Run { call: call.id.clone() }));
+            let stopping = state.cancelled_by.is_some();
+            effects.extend(begun.map(|call| match call.id.clone() {
+                call if stopping => Effect::StopCall { call },
+                call => Effect::Run { call },
+            }));
         }
+        Phase::Ended => effects.push(Effect::Ended),
         _ => {}
     }
     for child in &state.children {

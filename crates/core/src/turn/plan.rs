@@ -13,7 +13,7 @@ use maia_protocol::record::{
 use maia_protocol::tool::{Risk, Target, ToolOutput, WriteFound, WriteIntent};
 use maia_protocol::{ActorPath, Body, CallId, NewRecord, Record, Seq, Snapshot};
 
-use super::apply::step;
+use super::apply::{is_steered, step};
 use super::effect::{startable, waits_for_earlier};
 use super::next::{Next, Seen, next};
 use super::state::{Call, CallState, End, Phase, State, add, is_file_tool};
@@ -136,7 +136,10 @@ pub fn plan(state: &State, context: &Context<'_>, inputs: &[Input]) -> Vec<NewRe
     }
     // Each round settles something, so it ends; the bound only keeps a mistake from spinning.
     for _ in 0..1_000 {
-        let due = due(&ahead.state, context);
+        let delegations = ahead.records.iter().filter(|record| matches!(record.body, Body::Delegated(_)));
+        let spawned =
+            context.spawn.spawned.saturating_add(u32::try_from(delegations.count()).unwrap_or(u32::MAX));
+        let due = due(&ahead.state, &Context { spawn: SpawnPlan { spawned, ..context.spawn }, ..*context });
         if due.is_empty() {
             break;
         }
@@ -151,7 +154,7 @@ pub fn plan(state: &State, context: &Context<'_>, inputs: &[Input]) -> Vec<NewRe
 pub fn wants_place(state: &State) -> bool {
     match state.phase {
         Phase::Ready { .. } | Phase::Asking { .. } => true,
-        Phase::Ending { .. } => !state.pending.is_empty(),
+        Phase::Ending { .. } => is_steered(state),
         Phase::Acting => {
             state.calls.iter().any(|call| call.state == CallState::Begun && !call.is_delegation())
                 || startable(state).iter().any(|call| !call.is_delegation())
@@ -290,19 +293,23 @@ fn after_failure(state: &State, failure: &ModelFailure, attempt: u32, closing: b
 fn due(state: &State, context: &Context<'_>) -> Vec<NewRecord> {
     match &state.phase {
         Phase::Ready { attempt, closing } if context.holds_place => {
-            let budget = state.setup.as_ref().map_or(0, |setup| setup.iterations);
-            let closing = *closing || state.iterations >= budget;
-            vec![ask(state, *attempt, closing)]
+            vec![ask(state, *attempt, *closing || state.iterations >= budget(state))]
         }
         Phase::Ending { end } => {
-            if end.outcome == Outcome::Done && !state.pending.is_empty() {
-                return if context.holds_place { vec![ask(state, 1, false)] } else { Vec::new() };
+            if is_steered(state) {
+                // Once past the budget it is answered without tools (W-stop-steer: one round more).
+                let closing = state.iterations > budget(state);
+                return if context.holds_place { vec![ask(state, 1, closing)] } else { Vec::new() };
             }
             if state.children.is_empty() { vec![ended(state, end, context.now)] } else { Vec::new() }
         }
         Phase::Acting => acting(state, context),
         _ => Vec::new(),
     }
+}
+
+fn budget(state: &State) -> u32 {
+    state.setup.as_ref().map_or(0, |setup| setup.iterations)
 }
 
 fn ask(state: &State, attempt: u32, closing: bool) -> NewRecord {

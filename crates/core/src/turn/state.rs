@@ -22,6 +22,8 @@ pub struct Setup {
     pub call: Option<CallId>,
     /// Its definition; `None` = maia herself.
     pub definition: Option<String>,
+    /// SHA-256 of the definition's file when it was spawned; empty for the main agent.
+    pub definition_hash: String,
     /// Its task; empty for the main agent.
     pub task: String,
     /// Its model.
@@ -34,6 +36,8 @@ pub struct Setup {
     pub rules: RuleSet,
     /// The snapshot that it works from.
     pub snapshot: Seq,
+    /// Names of the tools of the snapshot, for the main agent: what else its model calls is unknown (mission M6.3-unknown).
+    pub offered: Vec<String>,
     /// When it began.
     pub since: Timestamp,
 }
@@ -179,6 +183,10 @@ pub struct State {
     pub turn: u32,
     /// Length of the conversation before the turn.
     pub turn_start: usize,
+    /// Blocks of the user's message that the turn was joined to; 0 when it began with a message of its own.
+    pub turn_start_blocks: usize,
+    /// Texts told that went into requests of a turn in which no call has begun: they come back with it.
+    pub delivered: Vec<(String, String)>,
     /// Whether a call has begun in this turn: after that a stop forgets nothing (ENGINE 5).
     pub acted: bool,
     /// Requests made in its life.
@@ -189,8 +197,10 @@ pub struct State {
     pub nudges: u32,
     /// Cut answers in a row (W-stop-length3).
     pub cuts: u32,
-    /// Text of the answer before, when it called no tool (W-stop-stuck).
+    /// What the model said last in this turn, beside calls too: for an end without words of its own.
     pub last_text: Option<String>,
+    /// Why the closing request comes before the iterations are spent (W-think-degrade).
+    pub closing_cause: Option<String>,
     /// Calls of the answer that is being worked on.
     pub calls: Vec<Call>,
     /// Children and executors numbered so far, by name.
@@ -231,12 +241,15 @@ impl State {
             phase: Phase::Idle,
             turn: 0,
             turn_start: 0,
+            turn_start_blocks: 0,
+            delivered: Vec::new(),
             acted: false,
             step: 0,
             iterations: 0,
             nudges: 0,
             cuts: 0,
             last_text: None,
+            closing_cause: None,
             calls: Vec::new(),
             numbered: BTreeMap::new(),
             children: Vec::new(),
@@ -304,14 +317,15 @@ impl State {
     }
 }
 
-/// Adds up what was used; an unknown price stays unknown.
+/// Adds up what was used; the price is unknown as long as no part of it is known.
 pub fn add(sum: &mut Totals, more: &Totals) {
-    sum.iterations += more.iterations;
-    sum.tool_calls += more.tool_calls;
-    sum.input_tokens += more.input_tokens;
-    sum.output_tokens += more.output_tokens;
+    // A server may count as it likes.
+    sum.iterations = sum.iterations.saturating_add(more.iterations);
+    sum.tool_calls = sum.tool_calls.saturating_add(more.tool_calls);
+    sum.input_tokens = sum.input_tokens.saturating_add(more.input_tokens);
+    sum.output_tokens = sum.output_tokens.saturating_add(more.output_tokens);
     sum.cost_micros = match (sum.cost_micros, more.cost_micros) {
-        (Some(a), Some(b)) => Some(a + b),
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
         (one, other) => one.or(other),
     };
 }

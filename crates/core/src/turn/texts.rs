@@ -19,9 +19,20 @@ pub const NOT_RUN: &str = "Not run: the person stopped the turn at an earlier ca
 /// Mark of an answer that a stop ended.
 pub const INTERRUPTED_MARK: &str = "[interrupted by the person]";
 
-/// What the model reads before the closing request (mission M20.3-summary).
-pub const CLOSING: &str = "Your iterations are spent. Call no more tools. Write your final answer now, in the form that \
-     your Output section asks for: what you did, what you found, what is left to do.";
+/// Result of a call whose agent failed while it was at work.
+pub const LOST: &str = "The agent failed before this call had its result. What it may have changed is not known: look before you go on.";
+
+/// Returns what the model reads before the closing request (mission M20.3-summary); `cause` when it is not the budget.
+pub fn closing(cause: Option<&str>) -> String {
+    let why = match cause {
+        Some(cause) => format!("Requests to the model failed ({cause})."),
+        None => "Your iterations are spent.".to_owned(),
+    };
+    format!(
+        "{why} Call no more tools. Write your final answer now, in the form that your Output section asks for: \
+         what you did, what you found, what is left to do."
+    )
+}
 
 /// Tells a model that somebody spoke while it worked.
 pub fn told(from: &str, text: &str) -> String {
@@ -37,7 +48,7 @@ pub fn unknown_tool(name: &str, has: &[String]) -> String {
 pub fn handed_to_parent(child: &str, finished: &ChildFinished) -> ToolOutput {
     let how = match finished.outcome {
         Outcome::Done => "done",
-        Outcome::Partial => "partial: its budget ended",
+        Outcome::Partial => "partial: it ended before it was done",
         Outcome::Failed => "failed",
         Outcome::Cancelled => "cancelled",
         Outcome::TimedOut => "timed out",

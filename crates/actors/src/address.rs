@@ -1,0 +1,186 @@
+//! The one table of addresses of a session: path → who stands there now (ENGINE 3).
+//!
+//! - Filled by supervisors when they start somebody, asked by everybody who tells somebody something.
+//! - A message to nobody is no error here: what must not be lost is a record, and records wait in the journal.
+
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use maia_protocol::{ActorPath, Record};
+use ractor::ActorRef;
+
+use crate::agent::AgentMsg;
+use crate::agent_supervisor::AgentSupervisorMsg;
+use crate::event_hub::EventHubMsg;
+use crate::journal::JournalMsg;
+use crate::permission_broker::PermissionBrokerMsg;
+use crate::scheduler::SchedulerMsg;
+use crate::session::SessionMsg;
+use crate::tool_executor::ToolExecutorMsg;
+
+/// Somebody's current reference.
+#[derive(Clone)]
+pub enum Address {
+    /// An agent's worker.
+    Agent(ActorRef<AgentMsg>),
+    /// An agent's supervisor, under the path of [`supervisor_of`].
+    Supervisor(ActorRef<AgentSupervisorMsg>),
+    /// The executor of a call.
+    Executor(ActorRef<ToolExecutorMsg>),
+    /// The session.
+    Session(ActorRef<SessionMsg>),
+    /// The scheduler.
+    Scheduler(ActorRef<SchedulerMsg>),
+    /// The permission broker.
+    Broker(ActorRef<PermissionBrokerMsg>),
+    /// The journal.
+    Journal(ActorRef<JournalMsg>),
+    /// The event hub.
+    EventHub(ActorRef<EventHubMsg>),
+}
+
+/// Path of the supervisor of the agent at `agent`.
+pub fn supervisor_of(agent: &ActorPath) -> ActorPath {
+    ActorPath::new(format!("{agent}@supervisor"))
+}
+
+/// Path of the journal.
+pub fn journal() -> ActorPath {
+    ActorPath::new("@journal")
+}
+
+/// Path of the event hub.
+pub fn event_hub() -> ActorPath {
+    ActorPath::new("@events")
+}
+
+/// The table. Cheap to clone; all clones are the same table.
+#[derive(Clone, Default)]
+pub struct AddressBook(Arc<DashMap<ActorPath, Address>>);
+
+macro_rules! tell {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $msg:ty) => {
+        $(#[$doc])*
+        ///
+        /// Returns whether somebody stood there to take it.
+        pub fn $name(&self, path: &ActorPath, message: $msg) -> bool {
+            // The reference is copied out: nothing is held in the table while a message is sent.
+            let there = self.0.get(path).map(|address| address.value().clone());
+            match there {
+                Some(Address::$variant(actor)) => actor.cast(message).is_ok(),
+                _ => false,
+            }
+        }
+    };
+}
+
+impl AddressBook {
+    /// Puts `address` at `path`; whoever stood there before is replaced.
+    pub fn put(&self, path: ActorPath, address: Address) {
+        self.0.insert(path, address);
+    }
+
+    /// Takes `path` out of the table.
+    pub fn remove(&self, path: &ActorPath) {
+        self.0.remove(path);
+    }
+
+    /// Tells whether somebody stands at `path`.
+    pub fn has(&self, path: &ActorPath) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Returns the paths of all agents, in order.
+    pub fn agents(&self) -> Vec<ActorPath> {
+        let agents = self.0.iter().filter(|entry| matches!(entry.value(), Address::Agent(_)));
+        let mut paths: Vec<_> = agents.map(|entry| entry.key().clone()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// Returns the paths of all executors, in order.
+    pub fn executors(&self) -> Vec<ActorPath> {
+        let executors = self.0.iter().filter(|entry| matches!(entry.value(), Address::Executor(_)));
+        let mut paths: Vec<_> = executors.map(|entry| entry.key().clone()).collect();
+        paths.sort();
+        paths
+    }
+
+    tell!(
+        /// Tells an agent's worker.
+        agent, Agent, AgentMsg
+    );
+    tell!(
+        /// Tells a supervisor, by the path of [`supervisor_of`].
+        supervisor, Supervisor, AgentSupervisorMsg
+    );
+    tell!(
+        /// Tells an executor.
+        executor, Executor, ToolExecutorMsg
+    );
+
+    /// Tells the session.
+    pub fn session(&self, message: SessionMsg) -> bool {
+        match self.0.get(&ActorPath::session()).map(|address| address.value().clone()) {
+            Some(Address::Session(actor)) => actor.cast(message).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Tells the scheduler.
+    pub fn scheduler(&self, message: SchedulerMsg) -> bool {
+        match self.0.get(&ActorPath::scheduler()).map(|address| address.value().clone()) {
+            Some(Address::Scheduler(actor)) => actor.cast(message).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Tells the permission broker.
+    pub fn broker(&self, message: PermissionBrokerMsg) -> bool {
+        match self.0.get(&ActorPath::broker()).map(|address| address.value().clone()) {
+            Some(Address::Broker(actor)) => actor.cast(message).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Tells the journal.
+    pub fn journal(&self, message: JournalMsg) -> bool {
+        match self.0.get(&journal()).map(|address| address.value().clone()) {
+            Some(Address::Journal(actor)) => actor.cast(message).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Tells the event hub.
+    pub fn events(&self, message: EventHubMsg) -> bool {
+        match self.0.get(&event_hub()).map(|address| address.value().clone()) {
+            Some(Address::EventHub(actor)) => actor.cast(message).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Hands committed records to the machine at `path`, if somebody stands there.
+    pub fn committed(&self, path: &ActorPath, records: Vec<Arc<Record>>) {
+        let there = self.0.get(path).map(|address| address.value().clone());
+        // A machine that is not there subscribes when it is rebuilt, and finds the records in the journal.
+        let _ = match there {
+            Some(Address::Agent(actor)) => actor.cast(AgentMsg::Committed { records }).is_ok(),
+            Some(Address::Session(actor)) => actor.cast(SessionMsg::Committed { records }).is_ok(),
+            Some(Address::Scheduler(actor)) => actor.cast(SchedulerMsg::Committed { records }).is_ok(),
+            Some(Address::Broker(actor)) => actor.cast(PermissionBrokerMsg::Committed { records }).is_ok(),
+            _ => false,
+        };
+    }
+
+    /// Hands the records that a machine has to fold first to whoever stands at `path`.
+    pub fn history(&self, path: &ActorPath, records: Vec<Arc<Record>>) {
+        let there = self.0.get(path).map(|address| address.value().clone());
+        let _ = match there {
+            Some(Address::Agent(actor)) => actor.cast(AgentMsg::History { records }).is_ok(),
+            Some(Address::Session(actor)) => actor.cast(SessionMsg::History { records }).is_ok(),
+            Some(Address::Scheduler(actor)) => actor.cast(SchedulerMsg::History { records }).is_ok(),
+            Some(Address::Broker(actor)) => actor.cast(PermissionBrokerMsg::History { records }).is_ok(),
+            _ => false,
+        };
+    }
+}

@@ -1,0 +1,459 @@
+//! One agent, main or sub: it folds its records, plans the next ones and sees to their effects.
+//!
+//! - Told by its supervisor (what others want of it), by the gateway, its executors and the scheduler (what came of its effects).
+//! - Tells by path; appends at most one batch at a time, so every plan looks at a state that holds all before it.
+//! - Owns its state machine and nothing else: calls and children run under its supervisor and outlive this worker.
+//! - After a restart it folds its records on a blocking thread, then looks at what had begun (`turn::open`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maia_core::permission::{Rules, judge};
+use maia_core::turn::{self, Activity, Call, CallState, Context, Effect, Input, SpawnPlan, State};
+use maia_protocol::event::{AgentEvent, EventBody};
+use maia_protocol::model::{FailureKind, ModelFailure};
+use maia_protocol::permission::Ruling;
+use maia_protocol::{ActorPath, Body, CallId, Record};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use crate::address::supervisor_of;
+use crate::agent_supervisor::{AgentSupervisorMsg, Stage};
+use crate::env::SessionEnv;
+use crate::journal::JournalMsg;
+use crate::model_gateway::{ModelGatewayMsg, RequestKey};
+use crate::scheduler::SchedulerMsg;
+
+/// What an agent can be told.
+pub enum AgentMsg {
+    /// All its records so far; later ones follow as `Committed`.
+    History {
+        /// In the journal's order.
+        records: Vec<Arc<Record>>,
+    },
+    /// The fold of its history is done.
+    Folded {
+        /// The state as of then.
+        machine: Box<State>,
+    },
+    /// Records of it are durable: apply them.
+    Committed {
+        /// In the journal's order.
+        records: Vec<Arc<Record>>,
+    },
+    /// Something happened to it.
+    Input(Input),
+    /// It may work (ENGINE 6, Places).
+    PlaceGranted,
+    /// Nobody runs a call that has begun: look at what it left (ENGINE 7).
+    ExecutorMissing {
+        /// The call.
+        call: CallId,
+    },
+    /// The scheduler was restarted and knows nobody.
+    PlacesRebuilt,
+    /// The gateway was restarted and has forgotten every request.
+    GatewayRebuilt,
+}
+
+impl AgentMsg {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::History { .. } => "History",
+            Self::Folded { .. } => "Folded",
+            Self::Committed { .. } => "Committed",
+            Self::Input(_) => "Input",
+            Self::PlaceGranted => "PlaceGranted",
+            Self::ExecutorMissing { .. } => "ExecutorMissing",
+            Self::PlacesRebuilt => "PlacesRebuilt",
+            Self::GatewayRebuilt => "GatewayRebuilt",
+        }
+    }
+}
+
+/// What an agent is started with.
+pub struct AgentArgs {
+    /// Its path.
+    pub path: ActorPath,
+    /// The session.
+    pub env: Arc<SessionEnv>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HeldPlace {
+    No,
+    Wanted,
+    Held,
+}
+
+/// State of [`Agent`].
+pub struct AgentState {
+    path: ActorPath,
+    env: Arc<SessionEnv>,
+    /// `None` until the history is folded.
+    machine: Option<State>,
+    /// What came while the history was being folded.
+    backlog: Vec<AgentMsg>,
+    /// Records that it has appended and not seen committed.
+    under_way: usize,
+    /// What happened since its last append.
+    inbox: Vec<Input>,
+    place: HeldPlace,
+    /// File calls whose executor was asked to prepare.
+    preparing: HashSet<CallId>,
+    /// Its effective rules, with the revision that they were made from.
+    rules: Option<(u64, Arc<Rules>)>,
+    shown: Option<Activity>,
+}
+
+/// The actor.
+pub struct Agent;
+
+impl Actor for Agent {
+    type Msg = AgentMsg;
+    type State = AgentState;
+    type Arguments = AgentArgs;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Self::Msg>,
+        args: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(AgentState {
+            path: args.path,
+            env: args.env,
+            machine: None,
+            backlog: Vec::new(),
+            under_way: 0,
+            inbox: Vec::new(),
+            place: HeldPlace::No,
+            preparing: HashSet::new(),
+            rules: None,
+            shown: None,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        state.env.failpoints.message(state.path.as_str(), message.kind());
+        match message {
+            AgentMsg::History { records } => fold(&myself, state, records),
+            AgentMsg::Folded { machine } => {
+                state.machine = Some(*machine);
+                recover(&myself, state);
+                for message in std::mem::take(&mut state.backlog) {
+                    now(&myself, state, message);
+                }
+                decide(state);
+            }
+            other if state.machine.is_none() => state.backlog.push(other),
+            other => {
+                now(&myself, state, other);
+                decide(state);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Folds a history on a blocking thread; a fold that panics is told to the supervisor: it would panic again.
+fn fold(myself: &ActorRef<AgentMsg>, state: &AgentState, records: Vec<Arc<Record>>) {
+    let (myself, path, book) = (myself.clone(), state.path.clone(), state.env.book.clone());
+    tokio::spawn(async move {
+        let start = path.clone();
+        let folded = tokio::task::spawn_blocking(move || {
+            let mut machine = State::new(start);
+            for record in &records {
+                turn::step(&mut machine, record);
+            }
+            machine
+        })
+        .await;
+        match folded {
+            Ok(machine) => {
+                // An agent that has gone meanwhile has no use for it.
+                let _ = myself.cast(AgentMsg::Folded { machine: Box::new(machine) });
+            }
+            Err(error) => {
+                let cause = format!("its records could not be folded: {error}");
+                book.supervisor(&supervisor_of(&path), AgentSupervisorMsg::FoldFailed { cause });
+            }
+        }
+    });
+}
+
+/// Looks at what had begun when the history ended.
+fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentState) {
+    let Some(machine) = &state.machine else { return };
+    for effect in turn::open(machine) {
+        match effect {
+            Effect::Run { call } => execute(state, &call, Stage::Run, true),
+            // The request that is to be stopped belongs to a worker that is gone: it is over.
+            Effect::StopModel => gateway_lost(state),
+            other => carry_out(myself, state, other),
+        }
+    }
+}
+
+/// Handles a message of an agent whose history is folded.
+fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentState, message: AgentMsg) {
+    match message {
+        AgentMsg::Committed { records } => committed(myself, state, &records),
+        AgentMsg::Input(input) => state.inbox.push(input),
+        AgentMsg::PlaceGranted => {
+            if state.place == HeldPlace::Wanted {
+                state.place = HeldPlace::Held;
+            }
+        }
+        AgentMsg::ExecutorMissing { call } => probe(myself, state, call),
+        AgentMsg::PlacesRebuilt => {
+            let held = state.place == HeldPlace::Held;
+            if state.place != HeldPlace::No {
+                state.place = HeldPlace::Wanted;
+                let agent = state.path.clone();
+                state.env.book.scheduler(SchedulerMsg::Want { agent, held });
+            }
+        }
+        AgentMsg::GatewayRebuilt => {
+            let Some(machine) = &state.machine else { return };
+            let asking = turn::open(machine)
+                .into_iter()
+                .find(|effect| matches!(effect, Effect::AskModel { .. } | Effect::StopModel));
+            match asking {
+                Some(Effect::StopModel) => gateway_lost(state),
+                Some(effect) => carry_out(myself, state, effect),
+                None => {}
+            }
+        }
+        // Only before the fold, and the fold only once.
+        AgentMsg::History { .. } | AgentMsg::Folded { .. } => {}
+    }
+}
+
+fn gateway_lost(state: &mut AgentState) {
+    let Some(machine) = &state.machine else { return };
+    let failure = ModelFailure {
+        kind: FailureKind::Cancelled,
+        status: None,
+        message: "stopped".to_owned(),
+        transient: false,
+        retry_after_ms: None,
+        text: String::new(),
+    };
+    state.inbox.push(Input::Failed { step: machine.step, attempt: 1, failure });
+}
+
+fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentState, records: &[Arc<Record>]) {
+    let Some(machine) = &mut state.machine else { return };
+    let mut effects = Vec::new();
+    for record in records {
+        if is_own(record, &state.path) {
+            state.under_way = state.under_way.saturating_sub(1);
+        }
+        effects.extend(turn::step(machine, record));
+    }
+    for effect in effects {
+        carry_out(myself, state, effect);
+    }
+}
+
+/// Tells whether the agent itself appended the record; others append answers, endings of children, and a session's opening.
+fn is_own(record: &Record, path: &ActorPath) -> bool {
+    match &record.body {
+        Body::PermissionAnswered { .. }
+        | Body::SessionOpened(_)
+        | Body::SnapshotTaken(_)
+        | Body::UserMessage { .. }
+        | Body::SessionClosed { .. } => false,
+        Body::ChildFinished(_) => record.actor == *path,
+        // The parent appends it: for the child it is the beginning, not an answer to an append.
+        Body::Delegated(_) => record.actor != *path,
+        _ => true,
+    }
+}
+
+fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentState, effect: Effect) {
+    let env = state.env.clone();
+    let supervisor = supervisor_of(&state.path);
+    match effect {
+        Effect::AskModel { step, attempt, .. } => {
+            let Some(machine) = &state.machine else { return };
+            let snapshot = env.snapshot(machine.setup.as_ref().map_or(0, |setup| setup.snapshot));
+            let request = Box::new(turn::request(machine, &snapshot, env.max_output_tokens));
+            let key = RequestKey { session: env.session.clone(), agent: state.path.clone(), step, attempt };
+            // A gateway that is being restarted tells everybody when it is back.
+            let _ = env.process.gateway.load().cast(ModelGatewayMsg::Ask { key, request, env: env.clone() });
+        }
+        Effect::StopModel => {
+            let (session, agent) = (env.session.clone(), state.path.clone());
+            let _ = env.process.gateway.load().cast(ModelGatewayMsg::Cancel { session, agent });
+        }
+        Effect::StartTimer { step, wait_ms } => {
+            let myself = myself.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                let _ = myself.cast(AgentMsg::Input(Input::TimerFired { step }));
+            });
+        }
+        Effect::Run { call } => execute(state, &call, Stage::Run, false),
+        Effect::SpawnChild { child, call } => {
+            env.spawned.fetch_add(1, Ordering::Relaxed);
+            env.book.supervisor(&supervisor, AgentSupervisorMsg::SpawnChild { child, call });
+        }
+        Effect::StopChild { child } => {
+            let by = state.path.to_string();
+            env.book.supervisor(&supervisor, AgentSupervisorMsg::StopChild { child, by });
+        }
+        Effect::StopCall { call } => {
+            let Some(executor) = executor_of(state, &call) else { return };
+            env.book.supervisor(&supervisor, AgentSupervisorMsg::StopCall { executor, call });
+        }
+        Effect::CallEnded { call } => {
+            state.preparing.remove(&call);
+            // By its id: the call itself may have left the state with the last result of its answer.
+            env.book.supervisor(&supervisor, AgentSupervisorMsg::EndCall { call });
+        }
+        Effect::Ended => {
+            env.book.supervisor(&supervisor, AgentSupervisorMsg::AgentEnded);
+        }
+    }
+}
+
+fn executor_of(state: &AgentState, call: &CallId) -> Option<ActorPath> {
+    state.machine.as_ref()?.call(call).map(|call| call.actor.clone())
+}
+
+fn execute(state: &AgentState, id: &CallId, stage: Stage, recover: bool) {
+    let Some(machine) = &state.machine else { return };
+    let Some(call) = machine.call(id) else { return };
+    let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
+    let call = Box::new(call.clone());
+    let message = AgentSupervisorMsg::Execute { call, stage, seen, recover };
+    state.env.book.supervisor(&supervisor_of(&state.path), message);
+}
+
+/// Looks at what a call left that nobody runs; what came of it is an input.
+fn probe(myself: &ActorRef<AgentMsg>, state: &AgentState, id: CallId) {
+    let Some(call) = state.machine.as_ref().and_then(|machine| machine.call(&id)) else { return };
+    if call.state != CallState::Begun {
+        return;
+    }
+    let (myself, write) = (myself.clone(), call.write.clone());
+    tokio::spawn(async move {
+        let found = match write {
+            // A probe that panics finds nothing certain.
+            Some(write) => tokio::task::spawn_blocking(move || maia_tools::probe(&write))
+                .await
+                .map_or(Some(maia_protocol::tool::WriteFound::Neither), Some),
+            None => None,
+        };
+        let _ = myself.cast(AgentMsg::Input(Input::Probed { call: id, found }));
+    });
+}
+
+/// Plans and appends what is due, as long as nothing is under way.
+fn decide(state: &mut AgentState) {
+    if state.under_way > 0 {
+        return;
+    }
+    let Some(machine) = state.machine.take() else { return };
+    see_to_place(state, &machine);
+    let rules = effective_rules(state, &machine);
+    let env = state.env.clone();
+    let judged = |call: &Call| -> Ruling {
+        judge(&rules, env.mode, env.sandbox, &call.name, &call.input, call.target.as_ref(), &env.place)
+    };
+    let snapshot_seq = machine.setup.as_ref().map_or(0, |setup| setup.snapshot);
+    let snapshot = env.snapshot(snapshot_seq);
+    let context = Context {
+        judge: &judged,
+        spawn: SpawnPlan {
+            snapshot: &snapshot,
+            snapshot_seq,
+            limits: env.limits,
+            spawned: env.spawned.load(Ordering::Relaxed),
+        },
+        holds_place: machine.is_main() || state.place == HeldPlace::Held,
+        now: Timestamp::now(),
+    };
+    let inputs = std::mem::take(&mut state.inbox);
+    let records = turn::plan(&machine, &context, &inputs);
+    if records.is_empty() {
+        prepare_files(state, &machine);
+    } else {
+        state.under_way = records.len();
+        env.book.journal(JournalMsg::Append { records });
+    }
+    show(state, &machine);
+    state.machine = Some(machine);
+}
+
+/// File calls whose turn has come take their lock and prepare; their intent is recorded when they are ready.
+fn prepare_files(state: &mut AgentState, machine: &State) {
+    let files: Vec<_> =
+        turn::startable(machine).into_iter().filter(|call| turn::is_file_tool(&call.name)).cloned().collect();
+    for call in files {
+        if state.preparing.insert(call.id.clone()) {
+            let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
+            let message =
+                AgentSupervisorMsg::Execute { call: Box::new(call), stage: Stage::Prepare, seen, recover: false };
+            state.env.book.supervisor(&supervisor_of(&state.path), message);
+        }
+    }
+}
+
+fn see_to_place(state: &mut AgentState, machine: &State) {
+    if machine.is_main() {
+        return;
+    }
+    let agent = state.path.clone();
+    // A result that waits in the inbox is work too: giving the place back now would only lose it.
+    let wants = turn::wants_place(machine) || !state.inbox.is_empty();
+    match (wants, state.place) {
+        (true, HeldPlace::No) => {
+            state.place = HeldPlace::Wanted;
+            state.env.book.scheduler(SchedulerMsg::Want { agent, held: false });
+        }
+        (false, HeldPlace::Held | HeldPlace::Wanted) => {
+            state.place = HeldPlace::No;
+            state.env.book.scheduler(SchedulerMsg::GiveBack { agent });
+        }
+        _ => {}
+    }
+}
+
+/// The person's rules of the moment with the agent's own lists (SAFETY 2).
+fn effective_rules(state: &mut AgentState, machine: &State) -> Arc<Rules> {
+    let current = state.env.rules.load();
+    if let Some((revision, rules)) = &state.rules
+        && *revision == current.revision
+    {
+        return rules.clone();
+    }
+    let own = machine.setup.as_ref().map(|setup| setup.rules.clone()).unwrap_or_default();
+    let rules = Arc::new(current.rules.with(&own));
+    state.rules = Some((current.revision, rules.clone()));
+    rules
+}
+
+/// Shows what the agent does, where that has changed.
+fn show(state: &mut AgentState, machine: &State) {
+    let activity = match state.place {
+        HeldPlace::Wanted if turn::wants_place(machine) => {
+            Activity { state: maia_protocol::event::AgentState::Queued, waiting_for: None }
+        }
+        _ => machine.activity(),
+    };
+    if state.shown == Some(activity) {
+        return;
+    }
+    state.shown = Some(activity);
+    let (now, waiting_for) = (activity.state, activity.waiting_for);
+    state.env.live(&state.path, EventBody::Agent(AgentEvent::AgentState { state: now, waiting_for }));
+}

@@ -1,0 +1,433 @@
+//! Supervises one agent: its worker, the executors of its calls, its children's supervisors (ENGINE 4).
+//!
+//! - Told by the worker (start, stop and end calls and children) and by whoever wants something of the agent: what is
+//!   told to an agent passes here, so that it reaches the worker that lives.
+//! - Runs no model and no tool code; it owns links and the restart window.
+//! - A worker that fails is built again from the journal while calls and children go on; the third time in a minute
+//!   the agent has failed. An executor is never restarted: its call gets an error result.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maia_core::restart::{Verdict, Window};
+use maia_core::turn::{Call, Input};
+use maia_protocol::event::{AgentEvent, EventBody};
+use maia_protocol::outcome::{Outcome, Totals};
+use maia_protocol::record::ChildFinished;
+use maia_protocol::tool::ToolOutput;
+use maia_protocol::{ActorPath, Body, CallId, NewRecord};
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+use crate::address::{Address, supervisor_of};
+use crate::agent::{Agent, AgentArgs, AgentMsg};
+use crate::env::SessionEnv;
+use crate::journal::JournalMsg;
+use crate::lock_table::{Holder, LockTableMsg};
+use crate::reaper::ReaperMsg;
+use crate::session::SessionMsg;
+use crate::tool_executor::{ToolExecutor, ToolExecutorArgs, ToolExecutorMsg};
+
+/// How far a call is to be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Take the lock and find out what will be done; nothing is changed yet.
+    Prepare,
+    /// Do it: the intent is recorded.
+    Run,
+}
+
+/// What a supervisor can be told.
+pub enum AgentSupervisorMsg {
+    /// Start the worker.
+    Begin,
+    /// See that a child is at work.
+    SpawnChild {
+        /// Its path.
+        child: ActorPath,
+        /// The call that waits for it.
+        call: CallId,
+    },
+    /// Stop a child and all below it.
+    StopChild {
+        /// Its path.
+        child: ActorPath,
+        /// Who asks.
+        by: String,
+    },
+    /// See that a call is carried out.
+    Execute {
+        /// The call.
+        call: Box<Call>,
+        /// How far.
+        stage: Stage,
+        /// Hash of its file as the agent last saw it.
+        seen: Option<String>,
+        /// Whether it had begun before the worker was rebuilt: then it is not begun again, only found.
+        recover: bool,
+    },
+    /// End what runs for a call.
+    StopCall {
+        /// Its executor.
+        executor: ActorPath,
+        /// The call.
+        call: CallId,
+    },
+    /// A call has its result: its executor may go.
+    EndCall {
+        /// The call.
+        call: CallId,
+    },
+    /// Hand this to the worker.
+    ToAgent(Input),
+    /// The worker's history cannot be folded: building it again would fail again.
+    FoldFailed {
+        /// Why.
+        cause: String,
+    },
+    /// The worker's turn, or the sub-agent, has ended.
+    AgentEnded,
+}
+
+impl AgentSupervisorMsg {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Begin => "Begin",
+            Self::SpawnChild { .. } => "SpawnChild",
+            Self::StopChild { .. } => "StopChild",
+            Self::Execute { .. } => "Execute",
+            Self::StopCall { .. } => "StopCall",
+            Self::EndCall { .. } => "EndCall",
+            Self::ToAgent(_) => "ToAgent",
+            Self::FoldFailed { .. } => "FoldFailed",
+            Self::AgentEnded => "AgentEnded",
+        }
+    }
+}
+
+/// What a supervisor is started with.
+pub struct AgentSupervisorArgs {
+    /// The agent's path.
+    pub path: ActorPath,
+    /// The parent's call that waits for the agent; `None` for the main agent.
+    pub call: Option<CallId>,
+    /// The session.
+    pub env: Arc<SessionEnv>,
+}
+
+struct Child {
+    path: ActorPath,
+    call: CallId,
+    window: Window,
+}
+
+/// State of [`AgentSupervisor`].
+pub struct AgentSupervisorState {
+    path: ActorPath,
+    call: Option<CallId>,
+    env: Arc<SessionEnv>,
+    worker: Option<ActorId>,
+    window: Window,
+    restarts: u32,
+    executors: HashMap<ActorId, (ActorPath, CallId)>,
+    children: HashMap<ActorId, Child>,
+    /// Who asked the agent to stop: a rebuilt worker is told again.
+    stopped_by: Option<String>,
+    ended: bool,
+}
+
+/// The actor.
+pub struct AgentSupervisor;
+
+impl Actor for AgentSupervisor {
+    type Msg = AgentSupervisorMsg;
+    type State = AgentSupervisorState;
+    type Arguments = AgentSupervisorArgs;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Self::Msg>,
+        args: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(AgentSupervisorState {
+            path: args.path,
+            call: args.call,
+            env: args.env,
+            worker: None,
+            window: Window::default(),
+            restarts: 0,
+            executors: HashMap::new(),
+            children: HashMap::new(),
+            stopped_by: None,
+            ended: false,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let book = state.env.book.clone();
+        state.env.failpoints.message(supervisor_of(&state.path).as_str(), message.kind());
+        match message {
+            AgentSupervisorMsg::Begin => start_worker(&myself, state).await?,
+            AgentSupervisorMsg::SpawnChild { child, call } => {
+                if !book.has(&supervisor_of(&child)) {
+                    start_child(&myself, state, child, call, Window::default()).await?;
+                }
+            }
+            AgentSupervisorMsg::StopChild { child, by } => {
+                book.supervisor(
+                    &supervisor_of(&child),
+                    AgentSupervisorMsg::ToAgent(Input::Cancel { by }),
+                );
+            }
+            AgentSupervisorMsg::Execute { call, stage, seen, recover } => {
+                if book.executor(&call.actor, ToolExecutorMsg::Proceed { stage }) {
+                    return Ok(());
+                }
+                if recover {
+                    book.agent(&state.path, AgentMsg::ExecutorMissing { call: call.id.clone() });
+                } else {
+                    start_executor(&myself, state, *call, stage, seen).await?;
+                }
+            }
+            AgentSupervisorMsg::StopCall { executor, call } => {
+                if !book.executor(&executor, ToolExecutorMsg::Stop) {
+                    book.agent(&state.path, AgentMsg::ExecutorMissing { call });
+                }
+            }
+            AgentSupervisorMsg::EndCall { call } => {
+                if let Some((executor, _)) = state.executors.values().find(|(_, of)| *of == call) {
+                    book.executor(executor, ToolExecutorMsg::End);
+                }
+            }
+            AgentSupervisorMsg::ToAgent(input) => {
+                if let Input::Cancel { by } = &input {
+                    state.stopped_by = Some(by.clone());
+                }
+                book.agent(&state.path, AgentMsg::Input(input));
+            }
+            AgentSupervisorMsg::FoldFailed { cause } => fail(state, cause),
+            AgentSupervisorMsg::AgentEnded => {
+                state.stopped_by = None;
+                state.ended = state.call.is_some();
+                leave_if_done(&myself, state);
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        event: SupervisionEvent,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+            SupervisionEvent::ActorTerminated(cell, ..) => {
+                let id = cell.get_id();
+                if let Some((executor, _)) = state.executors.remove(&id) {
+                    forget_executor(state, &executor);
+                }
+                if let Some(child) = state.children.remove(&id) {
+                    forget_tree(state, &child.path);
+                }
+                leave_if_done(&myself, state);
+            }
+            SupervisionEvent::ActorFailed(cell, error) => {
+                let id = cell.get_id();
+                if state.worker == Some(id) {
+                    worker_failed(&myself, state, &error.to_string()).await?;
+                } else if let Some((executor, call)) = state.executors.remove(&id) {
+                    executor_failed(state, &executor, call, &error.to_string());
+                } else if let Some(child) = state.children.remove(&id) {
+                    child_failed(&myself, state, child, &error.to_string()).await?;
+                }
+            }
+            // Monitors are not used; a variant that a later version adds must be looked at.
+            #[expect(unreachable_patterns, reason = "the list of events depends on features of the library")]
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+async fn start_worker(
+    myself: &ActorRef<AgentSupervisorMsg>,
+    state: &mut AgentSupervisorState,
+) -> Result<(), ActorProcessingErr> {
+    let args = AgentArgs { path: state.path.clone(), env: state.env.clone() };
+    let (worker, _) = Actor::spawn_linked(None, Agent, args, myself.get_cell()).await?;
+    state.worker = Some(worker.get_id());
+    state.env.book.put(state.path.clone(), Address::Agent(worker));
+    state.env.book.journal(JournalMsg::Subscribe { path: state.path.clone() });
+    if let Some(by) = state.stopped_by.clone() {
+        state.env.book.agent(&state.path, AgentMsg::Input(Input::Cancel { by }));
+    }
+    Ok(())
+}
+
+async fn start_child(
+    myself: &ActorRef<AgentSupervisorMsg>,
+    state: &mut AgentSupervisorState,
+    path: ActorPath,
+    call: CallId,
+    window: Window,
+) -> Result<(), ActorProcessingErr> {
+    let args =
+        AgentSupervisorArgs { path: path.clone(), call: Some(call.clone()), env: state.env.clone() };
+    let (child, _) = Actor::spawn_linked(None, AgentSupervisor, args, myself.get_cell()).await?;
+    state.children.insert(child.get_id(), Child { path: path.clone(), call, window });
+    state.env.book.put(supervisor_of(&path), Address::Supervisor(child.clone()));
+    child.cast(AgentSupervisorMsg::Begin)?;
+    Ok(())
+}
+
+async fn start_executor(
+    myself: &ActorRef<AgentSupervisorMsg>,
+    state: &mut AgentSupervisorState,
+    call: Call,
+    stage: Stage,
+    seen: Option<String>,
+) -> Result<(), ActorProcessingErr> {
+    let (path, id) = (call.actor.clone(), call.id.clone());
+    let args = ToolExecutorArgs { call, agent: state.path.clone(), seen, env: state.env.clone() };
+    let (executor, _) = Actor::spawn_linked(None, ToolExecutor, args, myself.get_cell()).await?;
+    state.executors.insert(executor.get_id(), (path.clone(), id));
+    // It stands in the table before it begins: what it asks for is answered by path.
+    state.env.book.put(path, Address::Executor(executor.clone()));
+    executor.cast(ToolExecutorMsg::Proceed { stage })?;
+    Ok(())
+}
+
+async fn worker_failed(
+    myself: &ActorRef<AgentSupervisorMsg>,
+    state: &mut AgentSupervisorState,
+    error: &str,
+) -> Result<(), ActorProcessingErr> {
+    state.env.book.remove(&state.path);
+    state.worker = None;
+    state.restarts += 1;
+    tracing::warn!(agent = %state.path, error, "a worker failed");
+    match state.window.failed(Timestamp::now()) {
+        Verdict::Restart => {
+            let (cause, n) = (error.to_owned(), state.restarts);
+            state.env.live(&state.path, EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
+            start_worker(myself, state).await
+        }
+        Verdict::Escalate => {
+            fail(state, format!("it failed {} times within a minute, at last: {error}", state.window.count()));
+            leave_if_done(myself, state);
+            Ok(())
+        }
+    }
+}
+
+/// The agent has failed: its end is recorded, what runs below it is stopped.
+fn fail(state: &mut AgentSupervisorState, cause: String) {
+    if state.ended {
+        return;
+    }
+    state.ended = state.call.is_some();
+    let env = &state.env;
+    env.book.remove(&state.path);
+    for child in state.children.values() {
+        let by = format!("{}, which failed", state.path);
+        env.book.supervisor(
+            &supervisor_of(&child.path),
+            AgentSupervisorMsg::ToAgent(Input::Cancel { by }),
+        );
+    }
+    for (executor, _) in state.executors.values() {
+        env.book.executor(executor, ToolExecutorMsg::Stop);
+        env.book.executor(executor, ToolExecutorMsg::End);
+    }
+    match state.call.clone() {
+        Some(call) => {
+            let body = failed_child(call, cause);
+            let records = vec![NewRecord::new(state.path.clone(), body)];
+            env.book.journal(JournalMsg::Append { records });
+        }
+        None => {
+            env.book.session(SessionMsg::MainFailed { cause });
+        }
+    }
+}
+
+/// Returns the last record of a child that cannot write it itself; what it used is in its other records.
+fn failed_child(call: CallId, cause: String) -> Body {
+    Body::ChildFinished(Box::new(ChildFinished {
+        call,
+        outcome: Outcome::Failed,
+        cause: Some(cause),
+        summary: String::new(),
+        totals: Totals::default(),
+        subtree: Totals::default(),
+    }))
+}
+
+fn executor_failed(state: &AgentSupervisorState, executor: &ActorPath, call: CallId, error: &str) {
+    forget_executor(state, executor);
+    let session = state.env.session.clone();
+    let kill = ReaperMsg::Kill { session, executor: executor.clone() };
+    let _ = state.env.process.reaper.load().cast(kill);
+    let output = ToolOutput::error(format!(
+        "The executor of this call failed ({error}). Whether the call did its work is not known; look before you repeat it."
+    ));
+    let input = Input::Done { call, output, duration_ms: 0 };
+    state.env.book.agent(&state.path, AgentMsg::Input(input));
+}
+
+fn forget_executor(state: &AgentSupervisorState, executor: &ActorPath) {
+    state.env.book.remove(executor);
+    let holder = Holder { session: state.env.session.clone(), executor: executor.clone() };
+    let _ = state.env.process.locks.load().cast(LockTableMsg::Release { holder });
+}
+
+/// Forgets everybody at and below `path`: they are gone with its supervisor.
+fn forget_tree(state: &AgentSupervisorState, path: &ActorPath) {
+    let book = &state.env.book;
+    for executor in book.executors().into_iter().filter(|executor| executor.is_within(path)) {
+        forget_executor(state, &executor);
+    }
+    for agent in book.agents().into_iter().filter(|agent| agent.is_within(path)) {
+        book.remove(&supervisor_of(&agent));
+        book.remove(&agent);
+    }
+    book.remove(&supervisor_of(path));
+}
+
+/// A child's supervisor failed, and all under it is gone: it is built again from the journal, or has failed.
+async fn child_failed(
+    myself: &ActorRef<AgentSupervisorMsg>,
+    state: &mut AgentSupervisorState,
+    mut child: Child,
+    error: &str,
+) -> Result<(), ActorProcessingErr> {
+    forget_tree(state, &child.path);
+    tracing::warn!(agent = %child.path, error, "a supervisor failed");
+    match child.window.failed(Timestamp::now()) {
+        Verdict::Restart => {
+            let cause = error.to_owned();
+            let n = child.window.count();
+            state.env.live(&child.path, EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
+            start_child(myself, state, child.path, child.call, child.window).await
+        }
+        Verdict::Escalate => {
+            let body = failed_child(child.call, format!("its supervisor failed: {error}"));
+            state.env.book.journal(JournalMsg::Append { records: vec![NewRecord::new(child.path, body)] });
+            Ok(())
+        }
+    }
+}
+
+/// A sub-agent that has ended, with nothing left under it, needs no supervisor.
+fn leave_if_done(myself: &ActorRef<AgentSupervisorMsg>, state: &AgentSupervisorState) {
+    if state.ended && state.children.is_empty() && state.executors.is_empty() {
+        myself.stop(None);
+    }
+}

@@ -1,0 +1,87 @@
+//! What every actor of a session is given: the table of addresses and what does not change while it is open.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+
+use arc_swap::ArcSwap;
+use dashmap::DashMap;
+use maia_core::permission::{Place, Rules};
+use maia_core::turn::Limits;
+use maia_protocol::permission::Sandbox;
+use maia_protocol::{ActorPath, Mode, Seq, Snapshot};
+use maia_tools::Workspace;
+use ractor::ActorRef;
+
+use crate::address::AddressBook;
+use crate::event_hub::EventHubMsg;
+use crate::failpoint::Failpoints;
+use crate::lock_table::LockTableMsg;
+use crate::model_gateway::ModelGatewayMsg;
+use crate::reaper::ReaperMsg;
+
+/// References to the process's own actors, which outlive every session. Replaced when one is restarted.
+pub struct ProcessRefs {
+    /// The gateway to the endpoint.
+    pub gateway: ArcSwap<ActorRef<ModelGatewayMsg>>,
+    /// The locks of files.
+    pub locks: ArcSwap<ActorRef<LockTableMsg>>,
+    /// The table of process groups.
+    pub reaper: ArcSwap<ActorRef<ReaperMsg>>,
+}
+
+/// Rules of the person and grants in scope, with the number of their last change (SAFETY 3).
+pub struct RulesInForce {
+    /// Counts changes; recorded with rulings.
+    pub revision: u64,
+    /// The rules.
+    pub rules: Rules,
+}
+
+/// What a session's actors share. Not state: state is folded from the journal.
+pub struct SessionEnv {
+    /// The session's random id.
+    pub session: String,
+    /// Who stands where.
+    pub book: AddressBook,
+    /// The process's own actors.
+    pub process: Arc<ProcessRefs>,
+    /// Folder, home and environment of tools.
+    pub workspace: Arc<Workspace>,
+    /// Where verdicts look.
+    pub place: Place,
+    /// Rules of the moment, published by the broker.
+    pub rules: ArcSwap<RulesInForce>,
+    /// Mode of this opening.
+    pub mode: Mode,
+    /// Sandbox of this opening.
+    pub sandbox: Sandbox,
+    /// Limits of the tree.
+    pub limits: Limits,
+    /// Agents at work at once (ENGINE 6).
+    pub max_parallel_agents: usize,
+    /// Agents that models have spawned so far.
+    pub spawned: AtomicU32,
+    /// Snapshots by number.
+    pub snapshots: DashMap<Seq, Arc<Snapshot>>,
+    /// Output limit of requests, from the settings.
+    pub max_output_tokens: Option<u64>,
+    /// Whether nobody can answer questions.
+    pub headless: AtomicBool,
+    /// Folder of the session, for messages.
+    pub dir: PathBuf,
+    /// Faults to inject, in builds for tests.
+    pub failpoints: Failpoints,
+}
+
+impl SessionEnv {
+    /// Sends an event without a record.
+    pub fn live(&self, actor: &ActorPath, body: maia_protocol::event::EventBody) {
+        self.book.events(EventHubMsg::Live { actor: actor.clone(), body });
+    }
+
+    /// Returns the snapshot in force for an agent that was spawned with number `seq`.
+    pub fn snapshot(&self, seq: Seq) -> Arc<Snapshot> {
+        self.snapshots.get(&seq).map(|snapshot| snapshot.value().clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,401 @@
+//! One session: its opening, its turns, its end; orders from outside come in here (ENGINE 4).
+//!
+//! - Told by the root to begin and to go on, by whoever has an `Op`, by the journal what was committed.
+//! - Appends what belongs to the session as a whole: opening, the person's messages, the end.
+//! - Owns the fold `maia_core::session`; supervises the scheduler and the main agent's supervisor.
+//! - After a restart it folds its records, and builds the scheduler and the tree again from the journal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maia_core::restart::{Verdict, Window};
+use maia_core::session::Session as Fold;
+use maia_core::turn::Input;
+use maia_protocol::event::{AgentEvent, EventBody, NoticeEvent};
+use maia_protocol::outcome::{EndReason, Totals};
+use maia_protocol::permission::AnsweredBy;
+use maia_protocol::record::TurnEnd;
+use maia_protocol::{ActorPath, Body, NewRecord, Op, Record};
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+use crate::address::{Address, supervisor_of};
+use crate::agent::AgentMsg;
+use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg};
+use crate::env::SessionEnv;
+use crate::journal::JournalMsg;
+use crate::permission_broker::PermissionBrokerMsg;
+use crate::root::RootMsg;
+use crate::scheduler::{Scheduler, SchedulerArgs};
+
+/// How long a headless run waits for room on the disk (ENGINE 2).
+const DISK_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a session can be told.
+pub enum SessionMsg {
+    /// Append the opening.
+    Begin {
+        /// `session_opened`, `snapshot_taken`, the first `user_message`: one decision.
+        opening: Vec<NewRecord>,
+    },
+    /// The opening was shown: agents may start.
+    Go,
+    /// Its records so far, for a session actor that is rebuilt.
+    History {
+        /// In the journal's order.
+        records: Vec<Arc<Record>>,
+    },
+    /// Records of it are durable: apply them.
+    Committed {
+        /// In the journal's order.
+        records: Vec<Arc<Record>>,
+    },
+    /// An order from outside.
+    Op(Op),
+    /// The main agent cannot be built again.
+    MainFailed {
+        /// Why.
+        cause: String,
+    },
+    /// The person interrupts: the turn is stopped, and a headless session ends.
+    Interrupt,
+    /// The disk is full; nothing new starts.
+    DiskFull,
+    /// There is room again.
+    DiskRoom,
+    /// The patience with a full disk is over, if it is still full since the `n`-th time.
+    DiskPatienceOver {
+        /// Which time.
+        n: u32,
+    },
+}
+
+impl SessionMsg {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Begin { .. } => "Begin",
+            Self::Go => "Go",
+            Self::History { .. } => "History",
+            Self::Committed { .. } => "Committed",
+            Self::Op(_) => "Op",
+            Self::MainFailed { .. } => "MainFailed",
+            Self::Interrupt => "Interrupt",
+            Self::DiskFull => "DiskFull",
+            Self::DiskRoom => "DiskRoom",
+            Self::DiskPatienceOver { .. } => "DiskPatienceOver",
+        }
+    }
+}
+
+/// What a session is started with.
+pub struct SessionArgs {
+    /// The session.
+    pub env: Arc<SessionEnv>,
+    /// Its root, to be told of the end.
+    pub root: ActorRef<RootMsg>,
+    /// What was in the journal when it was opened.
+    pub history: Arc<Vec<Arc<Record>>>,
+    /// Whether it ends with its turn (`maia run`).
+    pub one_turn: bool,
+    /// Whether it is rebuilt after a failure: then it goes on from the journal by itself.
+    pub rebuilt: bool,
+}
+
+/// State of [`Session`].
+pub struct SessionState {
+    env: Arc<SessionEnv>,
+    root: ActorRef<RootMsg>,
+    fold: Fold,
+    one_turn: bool,
+    /// Whether it waits for its history, being rebuilt.
+    folding: bool,
+    main: Option<ActorId>,
+    scheduler: Option<ActorId>,
+    main_window: Window,
+    scheduler_window: Window,
+    /// Whether its last record is on the way.
+    closing: bool,
+    interrupted: bool,
+    disk_full: Option<u32>,
+    disk_times: u32,
+}
+
+/// The actor.
+pub struct Session;
+
+impl Actor for Session {
+    type Msg = SessionMsg;
+    type State = SessionState;
+    type Arguments = SessionArgs;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Self::Msg>,
+        args: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        let mut fold = Fold::default();
+        if !args.rebuilt {
+            for record in args.history.iter() {
+                fold.step(record);
+            }
+        }
+        Ok(SessionState {
+            env: args.env,
+            root: args.root,
+            fold,
+            one_turn: args.one_turn,
+            folding: args.rebuilt,
+            main: None,
+            scheduler: None,
+            main_window: Window::default(),
+            scheduler_window: Window::default(),
+            closing: false,
+            interrupted: false,
+            disk_full: None,
+            disk_times: 0,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let book = state.env.book.clone();
+        state.env.failpoints.message(ActorPath::session().as_str(), message.kind());
+        match message {
+            SessionMsg::Begin { opening } => {
+                book.journal(JournalMsg::Append { records: opening });
+            }
+            SessionMsg::Go => go(&myself, state).await?,
+            SessionMsg::History { records } => {
+                if state.folding {
+                    state.folding = false;
+                    for record in &records {
+                        state.fold.step(record);
+                    }
+                    go(&myself, state).await?;
+                }
+            }
+            SessionMsg::Committed { records } => {
+                for record in &records {
+                    committed(state, record);
+                }
+            }
+            SessionMsg::Op(op) => order(state, op),
+            SessionMsg::MainFailed { cause } => {
+                if state.fold.in_turn {
+                    let body = Body::TurnFinished {
+                        turn: state.fold.turn,
+                        end: TurnEnd::Failed,
+                        text: format!("the main agent failed: {cause}"),
+                    };
+                    append(state, body);
+                }
+            }
+            SessionMsg::Interrupt => {
+                state.interrupted = true;
+                if state.fold.in_turn {
+                    stop(state, &ActorPath::main());
+                } else if state.one_turn {
+                    close(state);
+                }
+            }
+            SessionMsg::DiskFull => {
+                state.disk_times += 1;
+                let n = state.disk_times;
+                state.disk_full = Some(n);
+                if state.one_turn {
+                    tokio::spawn(async move {
+                        tokio::time::sleep(DISK_PATIENCE).await;
+                        let _ = myself.cast(SessionMsg::DiskPatienceOver { n });
+                    });
+                }
+            }
+            SessionMsg::DiskRoom => state.disk_full = None,
+            SessionMsg::DiskPatienceOver { n } => {
+                if state.disk_full == Some(n) {
+                    let message =
+                        format!("the disk of {} is full; nothing more was recorded", state.env.dir.display());
+                    let _ = state.root.cast(RootMsg::GiveUp { message });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        event: SupervisionEvent,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+            // Both end only with the session.
+            SupervisionEvent::ActorTerminated(..) => {}
+            SupervisionEvent::ActorFailed(cell, error) => {
+                let cause = error.to_string();
+                if state.main == Some(cell.get_id()) {
+                    main_failed(&myself, state, cause).await?;
+                } else if state.scheduler == Some(cell.get_id()) {
+                    scheduler_failed(&myself, state, cause).await?;
+                }
+            }
+            #[expect(unreachable_patterns, reason = "the list of events depends on features of the library")]
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Starts the scheduler and, where there is something to do, the tree; ends at once where there is not.
+async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(), ActorProcessingErr> {
+    start_scheduler(myself, state).await?;
+    if state.fold.closed.is_some() && !state.fold.in_turn {
+        finish(state);
+        return Ok(());
+    }
+    if state.fold.in_turn || !state.one_turn {
+        start_main(myself, state).await?;
+    } else {
+        // Nothing is open and nothing is asked: the last result is given again (ENGINE 7).
+        close(state);
+    }
+    Ok(())
+}
+
+async fn start_scheduler(
+    myself: &ActorRef<SessionMsg>,
+    state: &mut SessionState,
+) -> Result<(), ActorProcessingErr> {
+    let args = SchedulerArgs { env: state.env.clone() };
+    let (scheduler, _) = Actor::spawn_linked(None, Scheduler, args, myself.get_cell()).await?;
+    state.scheduler = Some(scheduler.get_id());
+    state.env.book.put(ActorPath::scheduler(), Address::Scheduler(scheduler));
+    state.env.book.journal(JournalMsg::Subscribe { path: ActorPath::scheduler() });
+    Ok(())
+}
+
+async fn start_main(
+    myself: &ActorRef<SessionMsg>,
+    state: &mut SessionState,
+) -> Result<(), ActorProcessingErr> {
+    let path = ActorPath::main();
+    let args = AgentSupervisorArgs { path: path.clone(), call: None, env: state.env.clone() };
+    let (main, _) = Actor::spawn_linked(None, AgentSupervisor, args, myself.get_cell()).await?;
+    state.main = Some(main.get_id());
+    state.env.book.put(supervisor_of(&path), Address::Supervisor(main.clone()));
+    main.cast(AgentSupervisorMsg::Begin)?;
+    Ok(())
+}
+
+fn append(state: &SessionState, body: Body) {
+    let records = vec![NewRecord::new(ActorPath::main(), body)];
+    state.env.book.journal(JournalMsg::Append { records });
+}
+
+fn committed(state: &mut SessionState, record: &Arc<Record>) {
+    state.fold.step(record);
+    match &record.body {
+        Body::SnapshotTaken(snapshot) => {
+            state.env.snapshots.insert(record.seq, Arc::new((**snapshot).clone()));
+        }
+        Body::TurnFinished { .. } if state.one_turn => close(state),
+        Body::SessionClosed { .. } => finish(state),
+        _ => {}
+    }
+}
+
+/// Appends the session's last record.
+fn close(state: &mut SessionState) {
+    if state.closing {
+        return;
+    }
+    state.closing = true;
+    let reason = if state.interrupted { EndReason::Interrupted } else { state.fold.reason() };
+    let since = state.fold.since.unwrap_or_else(Timestamp::now);
+    let lasted = Timestamp::now().as_millisecond().saturating_sub(since.as_millisecond());
+    let duration_ms = u64::try_from(lasted).unwrap_or(0);
+    let body = Body::SessionClosed {
+        reason,
+        result: state.fold.result().to_owned(),
+        totals: Totals { duration_ms, ..state.fold.totals },
+        main: Totals { duration_ms, ..state.fold.main },
+    };
+    append(state, body);
+}
+
+/// Tells the root that the session is closed and recorded so.
+fn finish(state: &SessionState) {
+    if let Some((reason, result)) = state.fold.closed.clone() {
+        let _ = state.root.cast(RootMsg::Closed { reason, result, refusals: state.fold.refusals.clone() });
+    }
+}
+
+fn stop(state: &SessionState, actor: &ActorPath) -> bool {
+    let by = "the person".to_owned();
+    let message = AgentSupervisorMsg::ToAgent(Input::Cancel { by });
+    state.env.book.supervisor(&supervisor_of(actor), message)
+}
+
+fn order(state: &SessionState, op: Op) {
+    match op {
+        Op::Tell { actor, text } => {
+            let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
+            if !state.env.book.supervisor(&supervisor_of(&actor), message) {
+                nobody(state, &actor, "told");
+            }
+        }
+        Op::Stop { actor } => {
+            if !stop(state, &actor) {
+                nobody(state, &actor, "stopped");
+            }
+        }
+        Op::Answer { id, decision } => {
+            let answer = PermissionBrokerMsg::Answer { call: id, decision, by: AnsweredBy::Person };
+            state.env.book.broker(answer);
+        }
+    }
+}
+
+/// An unknown address is an error, never silence (mission T11).
+fn nobody(state: &SessionState, actor: &ActorPath, what: &str) {
+    let message = format!("no agent at work has the path \"{actor}\"; nobody was {what}");
+    let mend = Some("agents at work are those with agent_spawned and without agent_finished".to_owned());
+    state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend }));
+}
+
+/// The main agent's supervisor failed, and the tree with it: it is built again from the journal.
+async fn main_failed(
+    myself: &ActorRef<SessionMsg>,
+    state: &mut SessionState,
+    cause: String,
+) -> Result<(), ActorProcessingErr> {
+    crate::root::forget_tree(&state.env);
+    match state.main_window.failed(Timestamp::now()) {
+        Verdict::Restart => {
+            let n = state.main_window.count();
+            state.env.live(&ActorPath::main(), EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
+            start_main(myself, state).await
+        }
+        Verdict::Escalate => Err(format!("the main agent's supervisor failed again and again: {cause}").into()),
+    }
+}
+
+/// The scheduler is rebuilt; every agent tells it anew what it holds or waits for.
+async fn scheduler_failed(
+    myself: &ActorRef<SessionMsg>,
+    state: &mut SessionState,
+    cause: String,
+) -> Result<(), ActorProcessingErr> {
+    if state.scheduler_window.failed(Timestamp::now()) == Verdict::Escalate {
+        return Err(format!("the scheduler failed again and again: {cause}").into());
+    }
+    start_scheduler(myself, state).await?;
+    for agent in state.env.book.agents() {
+        state.env.book.agent(&agent, AgentMsg::PlacesRebuilt);
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The command line (SPEC section 4): what can be asked, and who carries it out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use miette::Diagnostic as _;
+
+use crate::agents::AgentsCommand;
+use crate::error::Failure;
+use crate::run::RunArguments;
+use crate::settings::{Places, SettingsError};
+use crate::trust::Trust;
+
+/// maia: many agents at once, all of them in sight, none of them to be feared.
+#[derive(Debug, Parser)]
+#[command(name = "maia", version, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Does one request without a terminal: the answer on stdout, progress on stderr.
+    Run(Box<RunArguments>),
+    /// Lists, shows and checks agent definitions.
+    Agents {
+        #[command(subcommand)]
+        command: AgentsCommand,
+        /// Trusts what the folder brings, for this run; with a hash, only if it has that one.
+        #[arg(long, value_name = "HASH", num_args = 0..=1, require_equals = true, default_missing_value = "", global = true)]
+        trust: Option<String>,
+        /// Launch folder.
+        #[arg(long, value_name = "DIR", global = true)]
+        cwd: Option<PathBuf>,
+    },
+    /// Checks rules and verdicts.
+    Permissions {
+        #[command(subcommand)]
+        command: PermissionsCommand,
+    },
+    /// Shows what the folder brings that needs trust.
+    Trust {
+        #[command(subcommand)]
+        command: TrustCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum PermissionsCommand {
+    /// Reads JSON lines {id?, rules, tool, input, cwd?, home?} and prints one verdict line each.
+    Check,
+}
+
+#[derive(Debug, Subcommand)]
+enum TrustCommand {
+    /// Lists the items with their hashes.
+    Show {
+        /// Launch folder.
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
+}
+
+/// Reads `--trust[=HASH]`.
+pub fn trust(flag: Option<&str>) -> Trust {
+    match flag {
+        None => Trust::No,
+        Some("") => Trust::All,
+        Some(hash) => Trust::Hash(hash.to_owned()),
+    }
+}
+
+/// Returns a variable of the environment.
+pub fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        let mend = error.help().map(|help| help.to_string());
+        let failure = Failure::usage(error.to_string());
+        match mend {
+            Some(mend) => failure.mend(mend),
+            None => failure,
+        }
+    }
+}
+
+/// Reads the command line and carries it out.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to stdout with 0, errors to stderr with 2; a closed pipe changes nothing.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match carry_out(arguments.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.reason.exit_code())
+        }
+    }
+}
+
+fn carry_out(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Run(arguments) => crate::run::run(*arguments),
+        Command::Agents { command, trust: flag, cwd } => {
+            let places = Places::find(cwd.as_deref(), &env)?;
+            let trusted = crate::trust::decide(&trust(flag.as_deref()), &places, &env)?;
+            Ok(code(crate::agents::run(command, &places, trusted)))
+        }
+        Command::Permissions { command: PermissionsCommand::Check } => permissions_check(),
+        Command::Trust { command: TrustCommand::Show { cwd } } => {
+            let places = Places::find(cwd.as_deref(), &env)?;
+            Ok(code(crate::trust::show(&places)))
+        }
+    }
+}
+
+fn code(code: i32) -> u8 {
+    u8::try_from(code).unwrap_or(1)
+}
+
+fn permissions_check() -> Result<u8, Failure> {
+    use std::io::{BufRead as _, Write as _};
+    let places = Places::find(None, &env)?;
+    let defaults = maia_core::permission::Place {
+        cwd: places.cwd.clone(),
+        home: places.home.clone(),
+        state: Some(places.state),
+    };
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        if writeln!(out, "{}", maia_core::permission::check_line(&line, &defaults)).is_err() {
+            // The reader went away.
+            return Ok(1);
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,366 @@
+//! `maia run`: one request without a terminal (SPEC section 4).
+//!
+//! - Reads settings, finds or makes the session, starts the actors, shows the stream, ends with the session's code.
+//! - Nothing is asked of a model before the opening is durable and, with `--json`, shown (ENGINE 2).
+
+mod context;
+mod open;
+mod ops;
+mod provider;
+mod tree;
+
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use maia_actors::root::Closed;
+use maia_core::permission::{FaultKind, Place, Rules, suggest_allow};
+use maia_protocol::outcome::EndReason;
+use maia_protocol::permission::Sandbox;
+use maia_protocol::snapshot::{KnownAgent, RuleSource};
+use maia_protocol::{Body, Mode, RuleSet, Snapshot};
+
+use crate::cli;
+use crate::error::Failure;
+use crate::print::Form;
+use crate::settings::{Loaded, Places, Settings};
+
+/// Arguments of `maia run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The request; `-` reads it from standard input. Piped input beside a request is added as data.
+    #[arg(value_name = "PROMPT|-")]
+    pub prompt: Option<String>,
+    /// Prints events as JSON lines on stdout instead of the answer.
+    #[arg(long)]
+    pub json: bool,
+    /// Model, as the endpoint knows it; `script:FILE` plays a script.
+    #[arg(long, value_name = "SPEC")]
+    pub model: Option<String>,
+    /// Definition of the main agent.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Goes on with a session, by name or id; without a request with what was interrupted.
+    #[arg(long, value_name = "NAME")]
+    pub resume: Option<String>,
+    /// Adds an allow rule; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub allow: Vec<String>,
+    /// Adds an ask rule; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub ask: Vec<String>,
+    /// Adds a deny rule; repeatable.
+    #[arg(long, value_name = "RULE")]
+    pub deny: Vec<String>,
+    /// What happens where no rule matches.
+    #[arg(long, value_name = "MODE", default_value = "confirm")]
+    pub mode: ModeArgument,
+    /// Trusts what the folder brings, for this run; with a hash, only if it has that one.
+    #[arg(long, value_name = "HASH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub trust: Option<String>,
+    /// Runs commands unconfined; with `--mode auto` unasked too.
+    #[arg(long)]
+    pub no_sandbox: bool,
+    /// Says that a container around maia is the boundary.
+    #[arg(long, value_name = "external", conflicts_with = "no_sandbox")]
+    pub sandbox: Option<SandboxArgument>,
+    /// Reads standard input as JSON lines of orders: tell, stop, answer.
+    #[arg(long)]
+    pub ops: bool,
+    /// Iterations of the main agent.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_iterations: Option<u32>,
+    /// Agents at work at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_parallel_agents: Option<u32>,
+    /// Depth of the deepest agent.
+    #[arg(long, value_name = "N")]
+    pub max_agent_depth: Option<u32>,
+    /// Agents that models may spawn.
+    #[arg(long, value_name = "N")]
+    pub max_spawns: Option<u32>,
+    /// Requests in flight at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_in_flight: Option<u32>,
+    /// Launch folder.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
+
+/// `--mode` as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ModeArgument {
+    /// Reading in the folder runs, everything else is refused.
+    ReadOnly,
+    /// Every call asks.
+    Confirm,
+    /// Writing in the folder runs too.
+    Edits,
+    /// Everything inside the boundary runs.
+    Auto,
+}
+
+/// `--sandbox` as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SandboxArgument {
+    /// A container around maia is the boundary.
+    External,
+}
+
+impl From<ModeArgument> for Mode {
+    fn from(mode: ModeArgument) -> Self {
+        match mode {
+            ModeArgument::ReadOnly => Self::ReadOnly,
+            ModeArgument::Confirm => Self::Confirm,
+            ModeArgument::Edits => Self::Edits,
+            ModeArgument::Auto => Self::Auto,
+        }
+    }
+}
+
+/// What a run is made of, read and checked before anything starts.
+struct Prepared {
+    places: Places,
+    settings: Settings,
+    snapshot: Snapshot,
+    rules: Rules,
+    agent: Option<KnownAgent>,
+    mode: Mode,
+    sandbox: Sandbox,
+    prompt: Option<String>,
+    notes: Vec<String>,
+}
+
+/// Carries out `maia run` and returns the exit code.
+///
+/// # Errors
+/// Whatever keeps a session from being opened.
+pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
+    let mut prepared = prepare(&arguments)?;
+    let model = provider::choose(&arguments, &prepared.settings)?;
+    let project = prepared.places.project();
+    let mut opened = match &arguments.resume {
+        Some(wanted) => open::find(&project, wanted)?,
+        None => open::create(&project)?,
+    };
+    prepared.notes.append(&mut opened.notes);
+    if arguments.resume.is_some() {
+        keep_stricter_rules(&mut prepared, &opened.history);
+    }
+    let form = if arguments.json { Form::Json } else { Form::Text };
+    let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).min(4);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("the runtime cannot be started: {error}")))?;
+    let place = tree::place(&prepared.places);
+    let name = opened.name.clone();
+    let closed = runtime.block_on(tree::run(tree::Run {
+        prepared,
+        opened,
+        model,
+        form,
+        headless: !arguments.ops,
+        limits: limits(&arguments),
+    }))?;
+    // What still runs is of no use: the session's end is recorded, or it can be resumed.
+    runtime.shutdown_background();
+    finish(&closed, form, &name, &place)
+}
+
+/// Prints the end and returns the exit code.
+fn finish(
+    closed: &Closed,
+    form: Form,
+    name: &str,
+    place: &Place,
+) -> Result<u8, Failure> {
+    if !closed.recorded {
+        return Err(Failure::failed(closed.result.clone())
+            .mend(format!("nothing that was recorded is lost; go on with: maia run --resume {name}")));
+    }
+    if form == Form::Text {
+        if closed.reason == EndReason::Failed || closed.reason == EndReason::Endpoint {
+            eprintln!("maia: {}", crate::print::plain(&closed.result));
+            eprintln!("  help: the session is kept as {name}");
+        } else if !closed.result.is_empty() {
+            let text = crate::print::plain(&closed.result);
+            let mut out = std::io::stdout();
+            // A reader that went away wants no answer.
+            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        }
+    }
+    let mut rules = Vec::new();
+    for asked in &closed.refusals {
+        if let Some(rule) = suggest_allow(&asked.tool, &asked.input, asked.target.as_ref(), place)
+            && !rules.contains(&rule)
+        {
+            rules.push(rule);
+        }
+    }
+    if !closed.refusals.is_empty() {
+        eprintln!("{} calls needed a permission and nobody could answer.", closed.refusals.len());
+        if !rules.is_empty() {
+            eprintln!("To allow them, add:");
+        }
+        for rule in rules {
+            eprintln!("  --allow {}", shell_quoted(&crate::print::plain(&rule)));
+        }
+    }
+    Ok(closed.reason.exit_code())
+}
+
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn limits(arguments: &RunArguments) -> tree::LimitFlags {
+    tree::LimitFlags {
+        max_parallel_agents: arguments.max_parallel_agents,
+        max_agent_depth: arguments.max_agent_depth,
+        max_spawns: arguments.max_spawns,
+        max_in_flight: arguments.max_in_flight,
+    }
+}
+
+fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
+    let mode = Mode::from(arguments.mode);
+    let sandbox = match (arguments.no_sandbox, arguments.sandbox) {
+        (true, _) => Sandbox::Off,
+        (false, Some(SandboxArgument::External)) => Sandbox::External,
+        (false, None) => Sandbox::None,
+    };
+    if mode == Mode::Auto && sandbox == Sandbox::None {
+        return Err(Failure::usage("--mode auto needs a boundary, and this version has no sandbox of its own yet")
+            .mend("say --no-sandbox to run commands unconfined, or --sandbox external in a container"));
+    }
+    let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
+    let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
+    let Loaded { settings, warnings } = crate::settings::load(&places, trusted)?;
+    let mut notes: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let found = crate::agents::load(&places, trusted);
+    notes.extend(found.warnings.iter().map(|fault| {
+        let line = fault.fault.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}: {}", fault.path.display(), fault.fault.message)
+    }));
+    let agents = found.known();
+    let agent = match &arguments.agent {
+        None => None,
+        Some(name) => {
+            let known = agents.iter().find(|agent| agent.definition.name.eq_ignore_ascii_case(name));
+            let names: Vec<_> = agents.iter().map(|agent| agent.definition.name.as_str()).collect();
+            Some(known.cloned().ok_or_else(|| {
+                Failure::usage(format!("there is no agent \"{name}\""))
+                    .mend(format!("known agents: {}", names.join(", ")))
+            })?)
+        }
+    };
+    let flags = RuleSet {
+        allow: arguments.allow.clone(),
+        ask: arguments.ask.clone(),
+        deny: arguments.deny.clone(),
+    };
+    let mut sources = settings.rules.clone();
+    if flags != RuleSet::default() {
+        sources.push(RuleSource { source: "command line".to_owned(), rules: flags });
+    }
+    let (rules, faults) = Rules::compile(&sources);
+    if let Some(fault) = faults.iter().find(|fault| fault.kind == FaultKind::Malformed && fault.source == "command line") {
+        return Err(Failure::usage(fault.to_string()));
+    }
+    notes.extend(faults.iter().map(ToString::to_string));
+    let mut tools = maia_tools::specs();
+    tools.extend(maia_core::turn::agent_tool(&agents));
+    let context = context::read(&places.cwd, &mut notes);
+    let facts = context::facts(&places.cwd);
+    let snapshot = Snapshot { rules: sources, agents, context, tools, facts };
+    let prompt = prompt(arguments)?;
+    if prompt.is_none() && arguments.resume.is_none() {
+        return Err(Failure::usage("there is nothing to do: no request was given")
+            .mend("maia run \"what is here?\", or a request on standard input with: maia run -"));
+    }
+    Ok(Prepared { places, settings, snapshot, rules, agent, mode, sandbox, prompt, notes })
+}
+
+/// Bytes of piped input that are taken: more is no request, and no model reads it.
+const MAX_PIPED: u64 = 8 * 1024 * 1024;
+
+fn prompt(arguments: &RunArguments) -> Result<Option<String>, Failure> {
+    let asked = arguments.prompt.as_deref().filter(|prompt| *prompt != "-");
+    let wants_input = arguments.prompt.as_deref() == Some("-");
+    let piped = if arguments.ops {
+        if wants_input {
+            return Err(Failure::usage("--ops reads standard input, so it cannot hold the request too")
+                .mend("give the request as an argument"));
+        }
+        String::new()
+    } else if wants_input || (asked.is_some() && is_piped()) {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .take(MAX_PIPED + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+        if bytes.len() as u64 > MAX_PIPED {
+            return Err(Failure::usage("standard input holds more than 8 MB")
+                .mend("name the file in the request; agents read files by themselves"));
+        }
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    } else {
+        String::new()
+    };
+    Ok(match (asked, piped.is_empty()) {
+        (Some(asked), true) => Some(asked.to_owned()),
+        (Some(asked), false) => Some(format!("{asked}\n\n<data from=\"standard input\">\n{piped}\n</data>")),
+        (None, false) => Some(piped),
+        (None, true) if wants_input => {
+            return Err(Failure::usage("standard input is empty").mend("pipe the request in, or give it as an argument"));
+        }
+        (None, true) => None,
+    }
+    .filter(|prompt| !prompt.trim().is_empty()))
+}
+
+/// Tells whether standard input is a pipe or a file that somebody filled; a terminal and an inherited device are not data.
+fn is_piped() -> bool {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return false;
+    }
+    let Ok(stat) = rustix::fs::fstat(&stdin) else { return false };
+    let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+    match kind {
+        rustix::fs::FileType::RegularFile => true,
+        // A pipe that nobody writes to would be waited for without end: it counts when something is there or it is closed.
+        rustix::fs::FileType::Fifo | rustix::fs::FileType::Socket => {
+            let mut fds = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
+            let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+            rustix::event::poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0)
+        }
+        _ => false,
+    }
+}
+
+/// Deny and ask rules of the session's last opening hold on beside those of now (ENGINE 6, Snapshots).
+fn keep_stricter_rules(prepared: &mut Prepared, history: &[maia_protocol::Record]) {
+    let last = history.iter().rev().find_map(|record| match &record.body {
+        Body::SnapshotTaken(snapshot) => Some(snapshot),
+        _ => None,
+    });
+    let Some(last) = last else { return };
+    let mut kept = RuleSet::default();
+    for source in &last.rules {
+        kept.deny.extend(source.rules.deny.iter().cloned());
+        kept.ask.extend(source.rules.ask.iter().cloned());
+    }
+    let known = |rule: &String, list: fn(&RuleSet) -> &Vec<String>| {
+        prepared.snapshot.rules.iter().any(|source| list(&source.rules).contains(rule))
+    };
+    kept.deny.retain(|rule| !known(rule, |rules| &rules.deny));
+    kept.ask.retain(|rule| !known(rule, |rules| &rules.ask));
+    if kept == RuleSet::default() {
+        return;
+    }
+    prepared.snapshot.rules.push(RuleSource { source: "the session before".to_owned(), rules: kept });
+    prepared.rules = Rules::compile(&prepared.snapshot.rules).0;
+}

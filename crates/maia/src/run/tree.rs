@@ -1,0 +1,230 @@
+//! Starts the actors of one run, shows its stream, and waits for its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+
+use arc_swap::ArcSwap;
+use dashmap::DashMap;
+use maia_actors::address::AddressBook;
+use maia_actors::env::{RulesInForce, SessionEnv};
+use maia_actors::event_hub::Subscriber;
+use maia_actors::failpoint::Failpoints;
+use maia_actors::process::{Process, ProcessArgs, ProcessMsg};
+use maia_actors::root::{Closed, RootArgs, RootMsg};
+use maia_core::permission::Place;
+use maia_core::turn::Limits;
+use maia_llm::Provider;
+use maia_protocol::event::{EventBody, NoticeEvent};
+use maia_protocol::{ActorPath, Body, Mode, Record};
+use maia_tools::Workspace;
+use ractor::{Actor as _, call};
+use tokio::sync::{mpsc, watch};
+
+use super::open::{self, Opened, Opening};
+use super::provider::{self, Model};
+use super::{Prepared, ops};
+use crate::error::Failure;
+use crate::print::{self, Form, Seen};
+use crate::settings::Places;
+
+/// Events that wait for a slow reader of stdout; beyond that it gets a gap and a snapshot.
+const EVENTS_AHEAD: usize = 65_536;
+
+/// Limits given on the command line.
+pub struct LimitFlags {
+    /// `--max-parallel-agents`.
+    pub max_parallel_agents: Option<u32>,
+    /// `--max-agent-depth`.
+    pub max_agent_depth: Option<u32>,
+    /// `--max-spawns`.
+    pub max_spawns: Option<u32>,
+    /// `--max-in-flight`.
+    pub max_in_flight: Option<u32>,
+}
+
+/// One run.
+pub struct Run {
+    /// What was read and checked.
+    pub prepared: Prepared,
+    /// The session.
+    pub opened: Opened,
+    /// Who answers.
+    pub model: Model,
+    /// How events are shown.
+    pub form: Form,
+    /// Whether nobody can answer questions.
+    pub headless: bool,
+    /// Limits given on the command line.
+    pub limits: LimitFlags,
+}
+
+/// Returns where verdicts look.
+pub fn place(places: &Places) -> Place {
+    Place { cwd: places.cwd.clone(), home: places.home.clone(), state: Some(places.state.clone()) }
+}
+
+/// Runs the session to its end; returns how it ended.
+///
+/// # Errors
+/// Whatever keeps it from being opened.
+pub async fn run(run: Run) -> Result<Closed, Failure> {
+    let Run { prepared, opened, model, form, headless, limits } = run;
+    let name = provider::name(&model).await?;
+    skip_answered(&model.provider, &opened.history);
+    let failpoints = Failpoints::from_env();
+    let max_in_flight = limits.max_in_flight.unwrap_or(prepared.settings.max_in_flight) as usize;
+    let provider = Arc::new(model.provider);
+    let args = ProcessArgs { provider, max_in_flight, failpoints: failpoints.clone() };
+    let started = |error: &dyn std::error::Error| Failure::failed(format!("maia cannot start: {error}"));
+    let (process, _) = Process::spawn(None, Process, args).await.map_err(|error| started(&error))?;
+    let refs = call!(process, |reply| ProcessMsg::Begin { reply }).map_err(|error| started(&error))?;
+
+    let strict = headless || prepared.mode == Mode::Auto;
+    let settings = &prepared.settings;
+    let env = Arc::new(SessionEnv {
+        session: opened.session.clone(),
+        book: AddressBook::default(),
+        process: refs,
+        workspace: Arc::new(workspace(&prepared.places, strict)?),
+        place: place(&prepared.places),
+        rules: ArcSwap::from_pointee(RulesInForce { revision: 1, rules: prepared.rules.clone() }),
+        mode: prepared.mode,
+        sandbox: prepared.sandbox,
+        limits: Limits {
+            max_depth: limits.max_agent_depth.unwrap_or(settings.max_agent_depth) as usize,
+            max_spawns: limits.max_spawns.unwrap_or(settings.max_spawns),
+        },
+        max_parallel_agents: limits.max_parallel_agents.unwrap_or(settings.max_parallel_agents) as usize,
+        spawned: AtomicU32::new(opened.fold.spawned),
+        snapshots: snapshots(&opened.history),
+        max_output_tokens: settings.max_output_tokens.map(u64::from),
+        headless: AtomicBool::new(headless),
+        dir: opened.dir.clone(),
+        failpoints,
+    });
+    let iterations =
+        prepared.agent.as_ref().map_or(settings.max_iterations, |agent| agent.definition.effort.iterations());
+    let opening = open::records(
+        &opened,
+        Opening {
+            cwd: prepared.places.cwd.clone(),
+            model: name,
+            agent: prepared.agent.clone(),
+            iterations,
+            mode: prepared.mode,
+            sandbox: prepared.sandbox,
+            headless,
+            snapshot: prepared.snapshot.clone(),
+            prompt: prepared.prompt.clone(),
+        },
+    );
+    let (events, receiver) = mpsc::channel(EVENTS_AHEAD);
+    let (seen_sender, mut seen) = mpsc::unbounded_channel();
+    std::thread::spawn(move || print::pump(receiver, form, seen_sender));
+
+    let (closed_sender, mut closed) = watch::channel(None);
+    let root_args = Box::new(RootArgs {
+        env: env.clone(),
+        journal: opened.journal,
+        history: opened.history,
+        opening,
+        subscriber: Some(Subscriber { sender: events, snapshot: false }),
+        one_turn: true,
+        closed: closed_sender,
+    });
+    let root = call!(process, |reply| ProcessMsg::Open { args: root_args, reply })
+        .map_err(|error| started(&error))?;
+    let interrupts = tokio::spawn(interrupts(root.clone()));
+    let orders = (!headless).then(|| tokio::spawn(ops::read(root.clone())));
+
+    // Agents start when the opening is durable and flushed; a root that gives up before that ends the wait.
+    let (mut broken, mut shown) = (false, false);
+    tokio::select! {
+        first = seen.recv() => broken = first == Some(Seen::Broken),
+        _ = closed.wait_for(Option::is_some) => {}
+    }
+    for note in &prepared.notes {
+        let notice = NoticeEvent::Warning { message: note.clone(), mend: None };
+        env.live(&ActorPath::main(), EventBody::Notice(notice));
+    }
+    let _ = root.cast(RootMsg::Go);
+    let end = loop {
+        tokio::select! {
+            end = closed.wait_for(Option::is_some) => break end.ok().and_then(|end| end.clone()),
+            Some(seen) = seen.recv(), if !broken => match seen {
+                // Nobody reads: going on would be work for nobody.
+                Seen::Broken => {
+                    broken = true;
+                    let _ = root.cast(RootMsg::Interrupt);
+                }
+                Seen::Ended => shown = true,
+                Seen::Started => {}
+            },
+        }
+    };
+    let end = end.unwrap_or_else(|| Closed {
+        reason: maia_protocol::outcome::EndReason::Failed,
+        result: "the session ended without saying why".to_owned(),
+        refusals: Vec::new(),
+        recorded: false,
+    });
+    // The last line is written before the process ends.
+    while end.recorded && !broken && !shown {
+        shown = seen.recv().await.is_none_or(|seen| seen != Seen::Started);
+    }
+    interrupts.abort();
+    if let Some(orders) = orders {
+        orders.abort();
+    }
+    root.kill();
+    process.kill();
+    Ok(end)
+}
+
+/// Marks the script's lines that answered what the journal holds answers of: they are not played again.
+fn skip_answered(provider: &Provider, history: &[Record]) {
+    let Provider::Script(script) = provider else { return };
+    for record in history {
+        if matches!(record.body, Body::ModelAnswered(_) | Body::ModelFailed { .. }) {
+            script.skip(&record.actor);
+        }
+    }
+}
+
+fn snapshots(history: &[Record]) -> DashMap<u64, Arc<maia_protocol::Snapshot>> {
+    let taken = history.iter().filter_map(|record| match &record.body {
+        Body::SnapshotTaken(snapshot) => Some((record.seq, Arc::new((**snapshot).clone()))),
+        _ => None,
+    });
+    taken.collect()
+}
+
+fn workspace(places: &Places, strict: bool) -> Result<Workspace, Failure> {
+    let exe = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("maia cannot find its own program file: {error}")))?;
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let env = maia_tools::child_env(variables, strict, &[], &crate::settings::key_variables());
+    Ok(Workspace { cwd: places.cwd.clone(), home: places.home.clone(), env, exe })
+}
+
+/// The first Ctrl+C or TERM stops the turn and closes the session; the second ends the process at once.
+async fn interrupts(root: ractor::ActorRef<RootMsg>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [Ok(mut int), Ok(mut term), Ok(mut hup)] = kinds.map(signal) else { return };
+    let mut again = false;
+    loop {
+        tokio::select! {
+            _ = int.recv() => {}
+            _ = term.recv() => {}
+            _ = hup.recv() => {}
+        }
+        if again {
+            // Nothing recorded is lost, and helpers end what they hold when the process is gone.
+            std::process::exit(130);
+        }
+        again = true;
+        let _ = root.cast(RootMsg::Interrupt);
+    }
+}

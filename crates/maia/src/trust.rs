@@ -1,0 +1,180 @@
+//! What a launch folder brings, and whether it counts in this run (SAFETY 4).
+//!
+//! - Asked by the commands that start a session and by `maia trust show`.
+//! - From a folder that is not trusted only `deny` and `ask` rules count; everything else is inert.
+//! - Writes no record: `--trust` holds for one run.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Failure;
+use crate::settings::Places;
+
+/// One thing that a folder brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// `settings`, `config` or `agent`.
+    pub kind: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, hexadecimal; `unreadable` where it cannot be read.
+    pub hash: String,
+}
+
+/// Returns what the launch folder brings, in a fixed order.
+pub fn items(places: &Places) -> Vec<Item> {
+    if places.folder_is_user() {
+        return Vec::new();
+    }
+    let folder = places.folder();
+    let mut items = Vec::new();
+    let mut add = |kind, path: PathBuf| {
+        if std::fs::symlink_metadata(&path).is_ok() {
+            let hash = hash(&path);
+            items.push(Item { kind, path, hash });
+        }
+    };
+    add("settings", folder.join("settings.json"));
+    add("config", folder.join("config.json"));
+    let mut agents: Vec<_> = std::fs::read_dir(folder.join("agents"))
+        .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path().join("AGENT.md")).collect())
+        .unwrap_or_default();
+    agents.sort();
+    for agent in agents {
+        add("agent", agent);
+    }
+    items
+}
+
+fn hash(path: &Path) -> String {
+    // Larger than any definition or settings file that maia reads: what is not read needs no hash of its bytes.
+    match crate::settings::read_small(path) {
+        Ok(bytes) => hex(&Sha256::digest(bytes)),
+        Err(_) => "unreadable".to_owned(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the hash of all that the folder brings, as `--trust=HASH` takes it.
+pub fn digest(places: &Places, items: &[Item]) -> String {
+    let mut all = Sha256::new();
+    for item in items {
+        let name = item.path.strip_prefix(&places.cwd).unwrap_or(&item.path);
+        all.update(item.kind.as_bytes());
+        all.update([0]);
+        all.update(name.as_os_str().as_encoded_bytes());
+        all.update([0]);
+        all.update(item.hash.as_bytes());
+        all.update([0]);
+    }
+    hex(&all.finalize())
+}
+
+/// What `--trust` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It was not given.
+    No,
+    /// Whatever is there.
+    All,
+    /// What has this hash.
+    Hash(String),
+}
+
+/// Decides whether the folder is trusted in this run; lists on stderr what that makes count.
+///
+/// # Errors
+/// A hash that differs, and a bare `--trust` in a run for a stranger's pull request (exit 2).
+pub fn decide(
+    trust: &Trust,
+    places: &Places,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<bool, Failure> {
+    let items = items(places);
+    match trust {
+        Trust::No => Ok(false),
+        Trust::All => {
+            if for_a_fork(env) {
+                return Err(Failure::usage("--trust without a hash is refused in a run for a fork's pull request")
+                    .mend("name what you looked at: maia trust show, then --trust=HASH"));
+            }
+            list(&items);
+            Ok(true)
+        }
+        Trust::Hash(wanted) => {
+            let found = digest(places, &items);
+            if found != *wanted {
+                return Err(Failure::usage(format!(
+                    "what {} brings has the hash {found}, not {wanted}",
+                    places.cwd.display()
+                ))
+                .mend("look at what changed with: maia trust show"));
+            }
+            list(&items);
+            Ok(true)
+        }
+    }
+}
+
+fn list(items: &[Item]) {
+    for item in items {
+        eprintln!("trusted for this run: {} {}", item.kind, crate::print::plain(&item.path.display().to_string()));
+    }
+}
+
+/// Tells whether the environment says that somebody else's branch is being built; in doubt it does.
+fn for_a_fork(env: &dyn Fn(&str) -> Option<String>) -> bool {
+    let gitlab = (env("CI_MERGE_REQUEST_SOURCE_PROJECT_ID"), env("CI_PROJECT_ID"));
+    if let (Some(source), Some(target)) = gitlab
+        && source != target
+    {
+        return true;
+    }
+    if !env("GITHUB_EVENT_NAME").is_some_and(|event| event.starts_with("pull_request")) {
+        return false;
+    }
+    let event = env("GITHUB_EVENT_PATH").and_then(|path| std::fs::read(path).ok());
+    let event: Option<serde_json::Value> = event.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let head = event.as_ref().and_then(|event| event.pointer("/pull_request/head/repo/full_name"));
+    match (head.and_then(serde_json::Value::as_str), env("GITHUB_REPOSITORY")) {
+        (Some(head), Some(own)) => head != own,
+        _ => true,
+    }
+}
+
+/// Runs `maia trust show`.
+pub fn show(places: &Places) -> i32 {
+    let items = items(places);
+    if items.is_empty() {
+        println!("{} brings nothing that needs trust", places.cwd.display());
+        return 0;
+    }
+    for item in &items {
+        println!("{:<9} {} {}", item.kind, item.hash, crate::print::plain(&item.path.display().to_string()));
+    }
+    println!("\nall of it for one run: --trust={}", digest(places, &items));
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strangers_pull_request_is_seen_and_doubt_counts_as_one() {
+        let env = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| {
+                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            }
+        };
+        assert!(!for_a_fork(&env(&[])));
+        assert!(!for_a_fork(&env(&[("GITHUB_EVENT_NAME", "push")])));
+        assert!(for_a_fork(&env(&[("GITHUB_EVENT_NAME", "pull_request_target")])));
+        assert!(for_a_fork(&env(&[("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "2"), ("CI_PROJECT_ID", "1")])));
+        assert!(!for_a_fork(&env(&[("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "1"), ("CI_PROJECT_ID", "1")])));
+    }
+}
