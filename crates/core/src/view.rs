@@ -12,6 +12,8 @@ use maia_protocol::{ActorPath, CallId, Event, Seq};
 pub struct View {
     seq: Seq,
     agents: Vec<AgentView>,
+    /// The main agent of a session that was closed: it may be opened again.
+    closed: Option<AgentView>,
     running: Vec<(ActorPath, CallId, String)>,
     questions: Vec<CallId>,
 }
@@ -35,15 +37,23 @@ impl View {
                 });
             }
             EventBody::Agent(AgentEvent::AgentFinished { .. }) => {
-                self.agents.retain(|agent| agent.actor != event.actor);
+                let ended = self.agents.iter().position(|agent| agent.actor == event.actor);
+                let ended = ended.map(|index| self.agents.remove(index));
+                if event.actor == ActorPath::main() {
+                    self.closed = ended;
+                }
                 self.running.retain(|(agent, ..)| *agent != event.actor);
+            }
+            EventBody::Agent(AgentEvent::AgentResumed { .. }) => {
+                let closed = self.closed.take_if(|closed| closed.actor == event.actor);
+                self.agents.splice(0..0, closed);
             }
             EventBody::Session(SessionEvent::SessionStarted { resumed: true, .. }) => self.questions.clear(),
             EventBody::Talk(TalkEvent::ModelCall { input_tokens, output_tokens, .. }) => {
                 if let Some(agent) = self.agent(&event.actor) {
                     agent.iterations += 1;
-                    agent.input_tokens += input_tokens;
-                    agent.output_tokens += output_tokens;
+                    agent.input_tokens = agent.input_tokens.saturating_add(*input_tokens);
+                    agent.output_tokens = agent.output_tokens.saturating_add(*output_tokens);
                 }
             }
             EventBody::Tool(ToolEvent::ToolCall { id, name, .. }) => {
