@@ -92,6 +92,8 @@ enum HeldPlace {
 pub struct AgentState {
     path: ActorPath,
     env: Arc<SessionEnv>,
+    /// Whether its history has come: what was committed before is in it, what comes after follows on it.
+    subscribed: bool,
     /// `None` until the history is folded.
     machine: Option<State>,
     /// What came while the history was being folded.
@@ -124,6 +126,7 @@ impl Actor for Agent {
         Ok(AgentState {
             path: args.path,
             env: args.env,
+            subscribed: false,
             machine: None,
             backlog: Vec::new(),
             under_way: 0,
@@ -143,7 +146,12 @@ impl Actor for Agent {
     ) -> Result<(), ActorProcessingErr> {
         state.env.failpoints.message(state.path.as_str(), message.kind());
         match message {
-            AgentMsg::History { records } => fold(&myself, state, records),
+            AgentMsg::History { records } => {
+                if !std::mem::replace(&mut state.subscribed, true) {
+                    fold(&myself, state, records);
+                }
+            }
+            AgentMsg::Committed { .. } if !state.subscribed => {}
             AgentMsg::Folded { machine } => {
                 state.machine = Some(*machine);
                 recover(&myself, state);

@@ -2,7 +2,7 @@
 //!
 //! - Asked by every actor at the head of its handler, and by the journal before a batch is written.
 //! - Without the cargo feature `failpoints` nothing is read from the environment and no check does anything.
-//! - Grammar: `journal:N=kill` (after record N is durable, before anybody hears of it), `actor:PATH=panic@N` (at the
+//! - Grammar: `journal:N=kill` (after record N is durable, before anybody hears of it; an opening is written whole), `actor:PATH=panic@N` (at the
 //!   N-th message), `actor:PATH:KIND=panic@N` (at the N-th message of that kind), `disk:full@N` (from record N on).
 
 use std::sync::Arc;

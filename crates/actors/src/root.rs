@@ -185,11 +185,11 @@ impl Actor for Root {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
-            SupervisionEvent::ActorTerminated(cell, ..) => {
-                if state.journal_id == Some(cell.get_id()) {
-                    give_up(state, "the journal has stopped".to_owned());
-                }
+            SupervisionEvent::ActorTerminated(cell, ..) if state.journal_id == Some(cell.get_id()) => {
+                give_up(state, "the journal has stopped".to_owned());
             }
+            // The others end only with the root.
+            SupervisionEvent::ActorTerminated(..) => {}
             SupervisionEvent::ActorFailed(cell, error) => {
                 let id = Some(cell.get_id());
                 let cause = error.to_string();

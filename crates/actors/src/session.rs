@@ -178,6 +178,8 @@ impl Actor for Session {
                     go(&myself, state).await?;
                 }
             }
+            // A session that is rebuilt finds in its history what was committed before it.
+            SessionMsg::Committed { .. } if state.folding => {}
             SessionMsg::Committed { records } => {
                 for record in &records {
                     committed(state, record);

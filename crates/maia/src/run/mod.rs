@@ -140,7 +140,7 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let model = provider::choose(&arguments, &prepared.settings)?;
     let project = prepared.places.project();
     let mut opened = match &arguments.resume {
-        Some(wanted) => open::find(&project, wanted)?,
+        Some(wanted) => open::find(&project, wanted, prepared.prompt.is_some())?,
         None => open::create(&project)?,
     };
     prepared.notes.append(&mut opened.notes);

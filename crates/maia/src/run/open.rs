@@ -52,11 +52,11 @@ fn state_folder(project: &Path, error: &dyn std::error::Error) -> Failure {
     )
 }
 
-/// Opens the session called `wanted`, by name or id.
+/// Opens the session called `wanted`, by name or id. One that holds no request needs one (`has_prompt`).
 ///
 /// # Errors
 /// When there is none (exit 2), another process has it, or it cannot be written (exit 1).
-pub fn find(project: &Path, wanted: &str) -> Result<Opened, Failure> {
+pub fn find(project: &Path, wanted: &str, has_prompt: bool) -> Result<Opened, Failure> {
     let listing = maia_journal::sessions(project).map_err(|error| state_folder(project, &error))?;
     let named = |exact: bool| {
         listing.sessions.iter().find(|session| {
@@ -71,9 +71,9 @@ pub fn find(project: &Path, wanted: &str) -> Result<Opened, Failure> {
             .mend(format!("the last ones: {known}")));
     };
     let mut opened = open(&found.dir, found.id.clone(), found.name.clone())?;
-    if opened.fold.id.is_empty() {
-        return Err(Failure::failed(format!("the session in {} holds no opening", found.dir.display()))
-            .mend("it was interrupted before its request was recorded: ask again in a new session"));
+    if opened.fold.id.is_empty() || (opened.fold.turn == 0 && !has_prompt) {
+        return Err(Failure::failed(format!("the session in {} holds no request", found.dir.display()))
+            .mend("it was interrupted before its request was recorded: give the request again"));
     }
     opened.session.clone_from(&opened.fold.id);
     opened.name.clone_from(&opened.fold.name);
