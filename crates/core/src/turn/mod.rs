@@ -9,6 +9,8 @@
 //! same machine: they differ in their [`Setup`].
 
 mod apply;
+mod ask;
+mod calls;
 mod effect;
 pub mod next;
 mod plan;

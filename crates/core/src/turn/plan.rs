@@ -13,7 +13,8 @@ use maia_protocol::record::{
 use maia_protocol::tool::{Risk, Target, ToolOutput, WriteFound, WriteIntent};
 use maia_protocol::{ActorPath, Body, CallId, NewRecord, Record, Seq, Snapshot};
 
-use super::apply::{is_steered, step};
+use super::apply::step;
+use super::ask::is_steered;
 use super::effect::{startable, waits_for_earlier};
 use super::next::{Next, Seen, next};
 use super::state::{Call, CallState, End, Phase, State, add, is_file_tool};
