@@ -344,6 +344,20 @@ fn stop(state: &SessionState, actor: &ActorPath) -> bool {
 
 fn order(state: &SessionState, op: Op) {
     match op {
+        Op::Ask { text } if state.fold.in_turn => {
+            let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
+            if !state.env.book.supervisor(&supervisor_of(&ActorPath::main()), message) {
+                nobody(state, &ActorPath::main(), "told");
+            }
+        }
+        Op::Ask { text } if !state.closing => {
+            append(state, Body::UserMessage { turn: state.fold.turn + 1, text });
+        }
+        Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
+        Op::Spawn { agent, .. } => {
+            let message = format!("\"{agent}\" was not started: only the main agent spawns agents in a headless run");
+            state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend: None }));
+        }
         Op::Tell { actor, text } => {
             let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
             if !state.env.book.supervisor(&supervisor_of(&actor), message) {

@@ -9,6 +9,18 @@ use crate::permission::Decision;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Op {
+    /// Asks the main agent; begins a turn, or joins the one under way at its next step.
+    Ask {
+        /// The request.
+        text: String,
+    },
+    /// Starts a sub-agent beside the main agent's turn (`&agent task`).
+    Spawn {
+        /// Name of the definition.
+        agent: String,
+        /// The task.
+        task: String,
+    },
     /// Tells a running agent something; delivered at its next step, with a receipt.
     Tell {
         /// The agent.
