@@ -444,7 +444,13 @@ fn effective_rules(state: &mut AgentState, machine: &State) -> Arc<Rules> {
     {
         return rules.clone();
     }
-    let own = machine.setup.as_ref().map(|setup| setup.rules.clone()).unwrap_or_default();
+    let mut own = machine.setup.as_ref().map(|setup| setup.rules.clone()).unwrap_or_default();
+    if let Some(setup) = &machine.setup
+        && let Some(definition) = &setup.definition
+        && !state.env.allow_counts(definition, &setup.definition_hash)
+    {
+        own.allow.clear();
+    }
     let rules = Arc::new(current.rules.with(&own));
     state.rules = Some((current.revision, rules.clone()));
     rules

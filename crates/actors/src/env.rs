@@ -64,6 +64,8 @@ pub struct SessionEnv {
     pub spawned: AtomicU32,
     /// Snapshots by number.
     pub snapshots: DashMap<Seq, Arc<Snapshot>>,
+    /// Who last wrote a file in this opening: named when another agent's knowledge of it is out of date (ENGINE 5).
+    pub writers: DashMap<PathBuf, ActorPath>,
     /// Output limit of requests, from the settings.
     pub max_output_tokens: Option<u64>,
     /// Whether nobody can answer questions.
@@ -78,6 +80,12 @@ impl SessionEnv {
     /// Sends an event without a record.
     pub fn live(&self, actor: &ActorPath, body: maia_protocol::event::EventBody) {
         self.book.events(EventHubMsg::Live { actor: actor.clone(), body });
+    }
+
+    /// Tells whether the allow rules of a definition count: only those of one that is known now, byte for byte (ENGINE 7).
+    pub fn allow_counts(&self, definition: &str, hash: &str) -> bool {
+        let latest = self.snapshots.iter().max_by_key(|entry| *entry.key()).map(|entry| entry.value().clone());
+        latest.is_some_and(|snapshot| snapshot.agent(definition).is_some_and(|known| known.hash == hash))
     }
 
     /// Returns the snapshot in force for an agent that was spawned with number `seq`.

@@ -267,6 +267,8 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
     }
     let (myself, workspace) = (myself.clone(), state.env.workspace.clone());
     let (call, seen) = (state.call.clone(), state.seen.clone());
+    let writer = call.target.as_ref().and_then(|target| state.env.writers.get(&target.path)).map(|by| by.clone());
+    let writer = writer.filter(|writer| *writer != state.agent);
     let task = tokio::spawn(async move {
         let prepared = tokio::task::spawn_blocking(move || {
             let Some(target) = &call.target else {
@@ -280,6 +282,7 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
             };
             maia_tools::prepare(&call.name, &call.input, target, seen.as_deref(), &workspace)
                 .map(|work| Work::Change(Box::new(work)))
+                .map_err(|output| name_writer(output, writer))
         })
         .await
         .unwrap_or_else(|error| Err(ToolOutput::error(format!("the call could not be prepared: {error}"))));
@@ -288,15 +291,32 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
     state.task = Some(AbortOnDrop(task));
 }
 
+/// Adds who changed the file, where it was another agent (ENGINE 5).
+fn name_writer(output: ToolOutput, writer: Option<ActorPath>) -> ToolOutput {
+    match writer {
+        Some(writer) if output.text.starts_with("changed_since_read") => {
+            ToolOutput { text: format!("{} It was changed by {writer}.", output.text), ..output }
+        }
+        _ => output,
+    }
+}
+
 fn run_file(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
     let Progress::Ready(work) = std::mem::replace(&mut state.progress, Progress::Running) else { return };
     state.began = Some(Instant::now());
-    let (myself, workspace, call) = (myself.clone(), state.env.workspace.clone(), state.call.clone());
+    let (myself, env, call) = (myself.clone(), state.env.clone(), state.call.clone());
+    let agent = state.agent.clone();
     // Not aborted with the executor: a blocking thread finishes what it has begun, and a resume looks at the file.
     tokio::spawn(async move {
         let output = tokio::task::spawn_blocking(move || match (work, &call.target) {
-            (Work::Change(work), _) => work.commit(),
-            (Work::Read, Some(target)) => maia_tools::read(&call.input, target, &workspace),
+            (Work::Change(work), _) => {
+                let output = work.commit();
+                if let Some(seen) = output.seen.as_ref().filter(|_| !output.is_error) {
+                    env.writers.insert(seen.path.clone(), agent);
+                }
+                output
+            }
+            (Work::Read, Some(target)) => maia_tools::read(&call.input, target, &env.workspace),
             (Work::Read, None) => ToolOutput::error("not_found: the call names no file"),
         })
         .await

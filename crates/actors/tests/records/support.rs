@@ -106,6 +106,7 @@ pub async fn env(dir: &Path, failpoints: Failpoints) -> Arc<SessionEnv> {
         max_parallel_agents: 8,
         spawned: AtomicU32::new(0),
         snapshots: DashMap::new(),
+        writers: DashMap::new(),
         max_output_tokens: None,
         headless: true.into(),
         dir: dir.to_owned(),

@@ -130,6 +130,7 @@ impl Session {
             max_parallel_agents: options.places,
             spawned: AtomicU32::new(0),
             snapshots: DashMap::new(),
+            writers: DashMap::new(),
             max_output_tokens: None,
             headless: AtomicBool::new(options.headless),
             dir: cwd,

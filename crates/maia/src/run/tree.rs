@@ -97,6 +97,7 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
         max_parallel_agents: limits.max_parallel_agents.unwrap_or(settings.max_parallel_agents) as usize,
         spawned: AtomicU32::new(opened.fold.spawned),
         snapshots: snapshots(&opened.history),
+        writers: DashMap::new(),
         max_output_tokens: settings.max_output_tokens.map(u64::from),
         headless: AtomicBool::new(headless),
         dir: opened.dir.clone(),
