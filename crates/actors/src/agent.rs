@@ -13,7 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maia_core::permission::{Rules, judge};
 use maia_core::turn::{self, Activity, Call, CallState, Context, Effect, Input, SpawnPlan, State};
-use maia_protocol::event::{AgentEvent, EventBody};
+use maia_protocol::event::{AgentEvent, AgentState, EventBody, WaitingFor};
 use maia_protocol::model::{FailureKind, ModelFailure};
 use maia_protocol::permission::Ruling;
 use maia_protocol::{ActorPath, Body, CallId, Record};
@@ -47,6 +47,8 @@ pub enum AgentMsg {
     Input(Input),
     /// It may work (ENGINE 6, Places).
     PlaceGranted,
+    /// Its request stands in the gateway's line, or has left it (ENGINE 6).
+    GatewayWaits(bool),
     /// Nobody runs a call that has begun: look at what it left (ENGINE 7).
     ExecutorMissing {
         /// The call.
@@ -66,6 +68,7 @@ impl AgentMsg {
             Self::Committed { .. } => "Committed",
             Self::Input(_) => "Input",
             Self::PlaceGranted => "PlaceGranted",
+            Self::GatewayWaits(_) => "GatewayWaits",
             Self::ExecutorMissing { .. } => "ExecutorMissing",
             Self::PlacesRebuilt => "PlacesRebuilt",
             Self::GatewayRebuilt => "GatewayRebuilt",
@@ -88,8 +91,8 @@ enum HeldPlace {
     Held,
 }
 
-/// State of [`Agent`].
-pub struct AgentState {
+/// State of [`Agent`]; `AgentState` is what the stream calls an agent's activity.
+pub struct AgentWorkerState {
     path: ActorPath,
     env: Arc<SessionEnv>,
     /// Whether its history has come: what was committed before is in it, what comes after follows on it.
@@ -103,6 +106,8 @@ pub struct AgentState {
     /// What happened since its last append.
     inbox: Vec<Input>,
     place: HeldPlace,
+    /// Whether its request stands in the gateway's line: then it needs no place.
+    in_line: bool,
     /// File calls whose executor was asked to prepare.
     preparing: HashSet<CallId>,
     /// Its effective rules, with the revision that they were made from.
@@ -115,7 +120,7 @@ pub struct Agent;
 
 impl Actor for Agent {
     type Msg = AgentMsg;
-    type State = AgentState;
+    type State = AgentWorkerState;
     type Arguments = AgentArgs;
 
     async fn pre_start(
@@ -123,7 +128,7 @@ impl Actor for Agent {
         _: ActorRef<Self::Msg>,
         args: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(AgentState {
+        Ok(AgentWorkerState {
             path: args.path,
             env: args.env,
             subscribed: false,
@@ -132,6 +137,7 @@ impl Actor for Agent {
             under_way: 0,
             inbox: Vec::new(),
             place: HeldPlace::No,
+            in_line: false,
             preparing: HashSet::new(),
             rules: None,
             shown: None,
@@ -171,7 +177,7 @@ impl Actor for Agent {
 }
 
 /// Folds a history on a blocking thread; a fold that panics is told to the supervisor: it would panic again.
-fn fold(myself: &ActorRef<AgentMsg>, state: &AgentState, records: Vec<Arc<Record>>) {
+fn fold(myself: &ActorRef<AgentMsg>, state: &AgentWorkerState, records: Vec<Arc<Record>>) {
     let (myself, path, book) = (myself.clone(), state.path.clone(), state.env.book.clone());
     tokio::spawn(async move {
         let start = path.clone();
@@ -197,7 +203,7 @@ fn fold(myself: &ActorRef<AgentMsg>, state: &AgentState, records: Vec<Arc<Record
 }
 
 /// Looks at what had begun when the history ended.
-fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentState) {
+fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState) {
     let Some(machine) = &state.machine else { return };
     for effect in turn::open(machine) {
         match effect {
@@ -210,7 +216,7 @@ fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentState) {
 }
 
 /// Handles a message of an agent whose history is folded.
-fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentState, message: AgentMsg) {
+fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, message: AgentMsg) {
     match message {
         AgentMsg::Committed { records } => committed(myself, state, &records),
         AgentMsg::Input(input) => state.inbox.push(input),
@@ -219,6 +225,7 @@ fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentState, message: AgentMsg) {
                 state.place = HeldPlace::Held;
             }
         }
+        AgentMsg::GatewayWaits(waits) => state.in_line = waits,
         AgentMsg::ExecutorMissing { call } => probe(myself, state, call),
         AgentMsg::PlacesRebuilt => {
             let held = state.place == HeldPlace::Held;
@@ -244,7 +251,7 @@ fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentState, message: AgentMsg) {
     }
 }
 
-fn gateway_lost(state: &mut AgentState) {
+fn gateway_lost(state: &mut AgentWorkerState) {
     let Some(machine) = &state.machine else { return };
     let failure = ModelFailure {
         kind: FailureKind::Cancelled,
@@ -257,7 +264,7 @@ fn gateway_lost(state: &mut AgentState) {
     state.inbox.push(Input::Failed { step: machine.step, attempt: 1, failure });
 }
 
-fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentState, records: &[Arc<Record>]) {
+fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records: &[Arc<Record>]) {
     let Some(machine) = &mut state.machine else { return };
     let mut effects = Vec::new();
     for record in records {
@@ -286,11 +293,12 @@ fn is_own(record: &Record, path: &ActorPath) -> bool {
     }
 }
 
-fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentState, effect: Effect) {
+fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, effect: Effect) {
     let env = state.env.clone();
     let supervisor = supervisor_of(&state.path);
     match effect {
         Effect::AskModel { step, attempt, .. } => {
+            state.in_line = false;
             let Some(machine) = &state.machine else { return };
             let snapshot = env.snapshot(machine.setup.as_ref().map_or(0, |setup| setup.snapshot));
             let request = Box::new(turn::request(machine, &snapshot, env.max_output_tokens));
@@ -333,11 +341,11 @@ fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentState, effect: Effect
     }
 }
 
-fn executor_of(state: &AgentState, call: &CallId) -> Option<ActorPath> {
+fn executor_of(state: &AgentWorkerState, call: &CallId) -> Option<ActorPath> {
     state.machine.as_ref()?.call(call).map(|call| call.actor.clone())
 }
 
-fn execute(state: &AgentState, id: &CallId, stage: Stage, recover: bool) {
+fn execute(state: &AgentWorkerState, id: &CallId, stage: Stage, recover: bool) {
     let Some(machine) = &state.machine else { return };
     let Some(call) = machine.call(id) else { return };
     let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
@@ -347,7 +355,7 @@ fn execute(state: &AgentState, id: &CallId, stage: Stage, recover: bool) {
 }
 
 /// Looks at what a call left that nobody runs; what came of it is an input.
-fn probe(myself: &ActorRef<AgentMsg>, state: &AgentState, id: CallId) {
+fn probe(myself: &ActorRef<AgentMsg>, state: &AgentWorkerState, id: CallId) {
     let Some(call) = state.machine.as_ref().and_then(|machine| machine.call(&id)) else { return };
     if call.state != CallState::Begun {
         return;
@@ -366,7 +374,7 @@ fn probe(myself: &ActorRef<AgentMsg>, state: &AgentState, id: CallId) {
 }
 
 /// Plans and appends what is due, as long as nothing is under way.
-fn decide(state: &mut AgentState) {
+fn decide(state: &mut AgentWorkerState) {
     if state.under_way > 0 {
         return;
     }
@@ -403,26 +411,31 @@ fn decide(state: &mut AgentState) {
 }
 
 /// File calls whose turn has come take their lock and prepare; their intent is recorded when they are ready.
-fn prepare_files(state: &mut AgentState, machine: &State) {
+fn prepare_files(state: &mut AgentWorkerState, machine: &State) {
     let files: Vec<_> =
         turn::startable(machine).into_iter().filter(|call| turn::is_file_tool(&call.name)).cloned().collect();
     for call in files {
         if state.preparing.insert(call.id.clone()) {
             let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
-            let message =
-                AgentSupervisorMsg::Execute { call: Box::new(call), stage: Stage::Prepare, seen, recover: false };
+            let message = AgentSupervisorMsg::Execute {
+                call: Box::new(call),
+                stage: Stage::Prepare,
+                seen,
+                recover: false,
+            };
             state.env.book.supervisor(&supervisor_of(&state.path), message);
         }
     }
 }
 
-fn see_to_place(state: &mut AgentState, machine: &State) {
+fn see_to_place(state: &mut AgentWorkerState, machine: &State) {
     if machine.is_main() {
         return;
     }
     let agent = state.path.clone();
     // A result that waits in the inbox is work too: giving the place back now would only lose it.
-    let wants = turn::wants_place(machine) || !state.inbox.is_empty();
+    let in_line = state.in_line && matches!(machine.phase, turn::Phase::Asking { .. });
+    let wants = (turn::wants_place(machine) && !in_line) || !state.inbox.is_empty();
     match (wants, state.place) {
         (true, HeldPlace::No) => {
             state.place = HeldPlace::Wanted;
@@ -437,7 +450,7 @@ fn see_to_place(state: &mut AgentState, machine: &State) {
 }
 
 /// The person's rules of the moment with the agent's own lists (SAFETY 2).
-fn effective_rules(state: &mut AgentState, machine: &State) -> Arc<Rules> {
+fn effective_rules(state: &mut AgentWorkerState, machine: &State) -> Arc<Rules> {
     let current = state.env.rules.load();
     if let Some((revision, rules)) = &state.rules
         && *revision == current.revision
@@ -457,10 +470,18 @@ fn effective_rules(state: &mut AgentState, machine: &State) -> Arc<Rules> {
 }
 
 /// Shows what the agent does, where that has changed.
-fn show(state: &mut AgentState, machine: &State) {
+fn show(state: &mut AgentWorkerState, machine: &State) {
     let activity = match state.place {
+        // A request that is under way goes on without a place; what follows on it waits for one.
+        _ if matches!(machine.phase, turn::Phase::Asking { .. }) && machine.cancelled_by.is_none() => {
+            if state.in_line {
+                Activity { state: AgentState::Waiting, waiting_for: Some(WaitingFor::Gateway) }
+            } else {
+                Activity { state: AgentState::Working, waiting_for: None }
+            }
+        }
         HeldPlace::Wanted if turn::wants_place(machine) => {
-            Activity { state: maia_protocol::event::AgentState::Queued, waiting_for: None }
+            Activity { state: AgentState::Queued, waiting_for: None }
         }
         _ => machine.activity(),
     };

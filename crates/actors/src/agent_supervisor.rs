@@ -179,10 +179,7 @@ impl Actor for AgentSupervisor {
                 }
             }
             AgentSupervisorMsg::StopChild { child, by } => {
-                book.supervisor(
-                    &supervisor_of(&child),
-                    AgentSupervisorMsg::ToAgent(Input::Cancel { by }),
-                );
+                book.supervisor(&supervisor_of(&child), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
             }
             AgentSupervisorMsg::Execute { call, stage, seen, recover } => {
                 if book.executor(&call.actor, ToolExecutorMsg::Proceed { stage }) {
@@ -278,8 +275,7 @@ async fn start_child(
     call: CallId,
     window: Window,
 ) -> Result<(), ActorProcessingErr> {
-    let args =
-        AgentSupervisorArgs { path: path.clone(), call: Some(call.clone()), env: state.env.clone() };
+    let args = AgentSupervisorArgs { path: path.clone(), call: Some(call.clone()), env: state.env.clone() };
     let (child, _) = Actor::spawn_linked(None, AgentSupervisor, args, myself.get_cell()).await?;
     state.children.insert(child.get_id(), Child { path: path.clone(), call, window });
     state.env.book.put(supervisor_of(&path), Address::Supervisor(child.clone()));
@@ -320,7 +316,10 @@ async fn worker_failed(
             start_worker(myself, state).await
         }
         Verdict::Escalate => {
-            fail(state, format!("it failed {} times within a minute, at last: {error}", state.window.count()));
+            fail(
+                state,
+                format!("it failed {} times within a minute, at last: {error}", state.window.count()),
+            );
             leave_if_done(myself, state);
             Ok(())
         }
@@ -337,10 +336,7 @@ fn fail(state: &mut AgentSupervisorState, cause: String) {
     env.book.remove(&state.path);
     for child in state.children.values() {
         let by = format!("{}, which failed", state.path);
-        env.book.supervisor(
-            &supervisor_of(&child.path),
-            AgentSupervisorMsg::ToAgent(Input::Cancel { by }),
-        );
+        env.book.supervisor(&supervisor_of(&child.path), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
     }
     for (executor, _) in state.executors.values() {
         env.book.executor(executor, ToolExecutorMsg::Stop);

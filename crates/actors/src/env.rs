@@ -84,7 +84,8 @@ impl SessionEnv {
 
     /// Tells whether the allow rules of a definition count: only those of one that is known now, byte for byte (ENGINE 7).
     pub fn allow_counts(&self, definition: &str, hash: &str) -> bool {
-        let latest = self.snapshots.iter().max_by_key(|entry| *entry.key()).map(|entry| entry.value().clone());
+        let latest =
+            self.snapshots.iter().max_by_key(|entry| *entry.key()).map(|entry| entry.value().clone());
         latest.is_some_and(|snapshot| snapshot.agent(definition).is_some_and(|known| known.hash == hash))
     }
 

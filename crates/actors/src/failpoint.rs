@@ -97,7 +97,8 @@ impl Failpoints {
         let Some(faults) = &self.inner else { return };
         for fault in &faults.panics {
             if fault.path == path && fault.kind.as_ref().is_none_or(|wanted| wanted == kind) {
-                let left = fault.countdown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+                let left =
+                    fault.countdown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
                 assert!(left != Ok(1), "injected: {path} at {kind}");
             }
         }

@@ -17,7 +17,7 @@ use maia_core::gateway::Line;
 use maia_core::turn::Input;
 use maia_llm::{Answered, Provider};
 use maia_protocol::ActorPath;
-use maia_protocol::event::{AgentEvent, AgentState, EventBody, NoticeEvent, WaitingFor};
+use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::model::{ChatRequest, FailureKind, ModelFailure};
 use maia_protocol::tool::Target;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
@@ -363,7 +363,7 @@ fn send(myself: &ActorRef<ModelGatewayMsg>, state: &mut ModelGatewayState) {
         };
         state.flights += 1;
         if let Stage::Line { shown: true } = asked.stage {
-            show(&asked.env, &key.agent, AgentState::Working, None);
+            show(&asked.env, &key.agent, false);
         }
         let (provider, request, env) = (state.provider.clone(), asked.request.clone(), asked.env.clone());
         asked.stage =
@@ -386,12 +386,13 @@ fn show_wait(state: &mut ModelGatewayState, asker: &Asker) {
         && let Stage::Line { shown: shown @ false } = &mut asked.stage
     {
         *shown = true;
-        show(&asked.env, &asked.key.agent, AgentState::Waiting, Some(WaitingFor::Gateway));
+        show(&asked.env, &asked.key.agent, true);
     }
 }
 
-fn show(env: &SessionEnv, agent: &ActorPath, state: AgentState, waiting_for: Option<WaitingFor>) {
-    env.live(agent, EventBody::Agent(AgentEvent::AgentState { state, waiting_for }));
+/// Tells an agent whether its request stands in line: it gives its place back meanwhile (ENGINE 6) and shows it.
+fn show(env: &SessionEnv, agent: &ActorPath, waits: bool) {
+    env.book.agent(agent, AgentMsg::GatewayWaits(waits));
 }
 
 fn asker(key: &RequestKey) -> Asker {

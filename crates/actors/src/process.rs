@@ -177,7 +177,12 @@ async fn failed(
             refusals: Vec::new(),
             recorded: false,
         };
-        session.closed.send_if_modified(|known| known.is_none() && { *known = Some(closed); true });
+        session.closed.send_if_modified(|known| {
+            known.is_none() && {
+                *known = Some(closed);
+                true
+            }
+        });
         crate::root::forget_tree(&session.env);
         return Ok(());
     }
@@ -185,7 +190,8 @@ async fn failed(
     let own = [refs.gateway.load().get_id(), refs.locks.load().get_id(), refs.reaper.load().get_id()];
     let Some(which) = own.iter().position(|own| *own == id) else { return Ok(()) };
     tracing::warn!(cause, which, "an actor of the process failed");
-    if state.windows.get_mut(which).is_some_and(|window| window.failed(Timestamp::now()) == Verdict::Escalate) {
+    if state.windows.get_mut(which).is_some_and(|window| window.failed(Timestamp::now()) == Verdict::Escalate)
+    {
         return Err(format!("an actor of the process failed again and again: {cause}").into());
     }
     match which {

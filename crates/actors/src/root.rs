@@ -311,8 +311,7 @@ fn give_up(state: &mut RootState, message: String) {
     let mend = Some("nothing recorded is lost: maia run --resume goes on from there".to_owned());
     let notice = NoticeEvent::Error { message: message.clone(), mend };
     state.env.live(&ActorPath::main(), EventBody::Notice(notice));
-    let closed =
-        Closed { reason: EndReason::Failed, result: message, refusals: Vec::new(), recorded: false };
+    let closed = Closed { reason: EndReason::Failed, result: message, refusals: Vec::new(), recorded: false };
     end(state, closed);
 }
 

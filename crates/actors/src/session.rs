@@ -355,7 +355,8 @@ fn order(state: &SessionState, op: Op) {
         }
         Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
         Op::Spawn { agent, .. } => {
-            let message = format!("\"{agent}\" was not started: only the main agent spawns agents in a headless run");
+            let message =
+                format!("\"{agent}\" was not started: only the main agent spawns agents in a headless run");
             state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend: None }));
         }
         Op::Tell { actor, text } => {
@@ -396,7 +397,9 @@ async fn main_failed(
             state.env.live(&ActorPath::main(), EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
             start_main(myself, state).await
         }
-        Verdict::Escalate => Err(format!("the main agent's supervisor failed again and again: {cause}").into()),
+        Verdict::Escalate => {
+            Err(format!("the main agent's supervisor failed again and again: {cause}").into())
+        }
     }
 }
 

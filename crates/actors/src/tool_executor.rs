@@ -267,7 +267,8 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
     }
     let (myself, workspace) = (myself.clone(), state.env.workspace.clone());
     let (call, seen) = (state.call.clone(), state.seen.clone());
-    let writer = call.target.as_ref().and_then(|target| state.env.writers.get(&target.path)).map(|by| by.clone());
+    let writer =
+        call.target.as_ref().and_then(|target| state.env.writers.get(&target.path)).map(|by| by.clone());
     let writer = writer.filter(|writer| *writer != state.agent);
     let task = tokio::spawn(async move {
         let prepared = tokio::task::spawn_blocking(move || {
@@ -320,7 +321,9 @@ fn run_file(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
             (Work::Read, None) => ToolOutput::error("not_found: the call names no file"),
         })
         .await
-        .unwrap_or_else(|error| ToolOutput::error(format!("the call failed: {error}; look at the file before you go on")));
+        .unwrap_or_else(|error| {
+            ToolOutput::error(format!("the call failed: {error}; look at the file before you go on"))
+        });
         let _ = myself.cast(ToolExecutorMsg::Finished(output));
     });
 }

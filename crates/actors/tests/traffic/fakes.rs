@@ -72,6 +72,8 @@ async fn deaf<M: Message>() -> ActorRef<M> {
 pub enum Told {
     /// An agent was handed this.
     Input(ActorPath, Input),
+    /// An agent's request stands in the gateway's line, or has left it.
+    Line(ActorPath, bool),
     /// An agent has a place.
     Place(ActorPath),
     /// An executor has its lock.
@@ -162,6 +164,7 @@ impl Session {
         let own = path.clone();
         let agent = self.relay(move |message| match message {
             AgentMsg::Input(input) => Some(Told::Input(own.clone(), input)),
+            AgentMsg::GatewayWaits(waits) => Some(Told::Line(own.clone(), waits)),
             AgentMsg::PlaceGranted => Some(Told::Place(own.clone())),
             _ => None,
         });

@@ -6,7 +6,7 @@ use maia_actors::failpoint::Failpoints;
 use maia_actors::model_gateway::{ModelGateway, ModelGatewayArgs, ModelGatewayMsg, RequestKey};
 use maia_core::turn::Input;
 use maia_llm::{Client, ClientConfig, Provider, Script};
-use maia_protocol::event::{AgentEvent, AgentState, EventBody, NoticeEvent, TalkEvent, WaitingFor};
+use maia_protocol::event::{EventBody, NoticeEvent, TalkEvent};
 use maia_protocol::model::{ChatRequest, FailureKind};
 use maia_protocol::{ActorPath, Message};
 use maia_test_support::{FakeEndpoint, Gate, Reply, Sse};
@@ -66,10 +66,6 @@ fn text(input: &Input) -> &str {
     }
 }
 
-fn state(agent: &ActorPath, state: AgentState, waiting_for: Option<WaitingFor>) -> Told {
-    Told::Event(agent.clone(), EventBody::Agent(AgentEvent::AgentState { state, waiting_for }))
-}
-
 #[tokio::test]
 async fn twenty_requests_and_three_places() {
     let gate = Gate::new();
@@ -83,7 +79,7 @@ async fn twenty_requests_and_three_places() {
         ask(&gateway, &session, &path(n), 1);
         if n > 3 {
             // Who stands in line is shown.
-            assert_eq!(session.next().await, state(&path(n), AgentState::Waiting, Some(WaitingFor::Gateway)));
+            assert_eq!(session.next().await, Told::Line(path(n), true));
         }
     }
     endpoint.wait_for(|counts| counts.in_flight == 3).await;
@@ -115,9 +111,7 @@ async fn a_429_is_a_wait_of_the_gateway_and_reaches_no_agent() {
     while done < 2 {
         match session.next().await {
             Told::Event(_, EventBody::Notice(NoticeEvent::Warning { message, .. })) => warnings.push(message),
-            Told::Event(_, EventBody::Agent(AgentEvent::AgentState { state: AgentState::Waiting, .. })) => {
-                waits += 1;
-            }
+            Told::Line(_, true) => waits += 1,
             Told::Input(_, input) => {
                 assert_eq!(text(&input), "done");
                 done += 1;
@@ -260,13 +254,13 @@ async fn a_session_that_ends_takes_its_requests_along() {
         session.agent(&path(n)).await;
         ask(&gateway, &session, &path(n), 1);
     }
-    assert_eq!(session.next().await, state(&path(2), AgentState::Waiting, Some(WaitingFor::Gateway)));
+    assert_eq!(session.next().await, Told::Line(path(2), true));
     other.agent(&path(9)).await;
     ask(&gateway, &other, &path(9), 1);
-    assert_eq!(other.next().await, state(&path(9), AgentState::Waiting, Some(WaitingFor::Gateway)));
+    assert_eq!(other.next().await, Told::Line(path(9), true));
     let start = Instant::now();
     gateway.cast(ModelGatewayMsg::EndSession { session: session.env.session.clone() }).expect("it runs");
-    assert_eq!(other.next().await, state(&path(9), AgentState::Working, None));
+    assert_eq!(other.next().await, Told::Line(path(9), false));
     assert_eq!(text(&other.input().await.1), "quick");
     assert!(start.elapsed().as_secs() < 1_000, "the slow one was broken off");
     drain(gateway).await;

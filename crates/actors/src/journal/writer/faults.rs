@@ -86,7 +86,8 @@ impl Faults {
         }
         if let Some(at) = self.failpoints.kill_at(first, last) {
             // An opening is written whole: its records are one decision, and what is asked stands in its last one.
-            let opens = batch.iter().any(|record| matches!(record.body, maia_protocol::Body::SessionOpened(_)));
+            let opens =
+                batch.iter().any(|record| matches!(record.body, maia_protocol::Body::SessionOpened(_)));
             let cut = usize::try_from(at - first).map_or(0, |before| before + 1);
             let durable = if opens { batch.len() } else { cut };
             journal.append(&batch[..durable], now)?;
