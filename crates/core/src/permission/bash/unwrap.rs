@@ -1,0 +1,377 @@
+//! Looks through a command at the command that it runs: `sudo`, `xargs`, `find -exec`, `sh -c`, …
+//!
+//! - Asked by `survey.rs` for every command; what is found is searched by `deny` and `ask` as well.
+//! - Where it is not known whether an option takes a value, both readings are followed.
+
+use super::word::Word;
+use super::wrappers::{self, RUNNERS, Runs, SHELLS, Wrapper};
+use crate::permission::pattern::HOLE;
+
+/// Places among the options of one wrapper that are looked at.
+const MAX_READINGS: usize = 64;
+
+/// What was found in a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inner {
+    /// Commands as words, each the index in the given words where it begins and the index after its end.
+    pub words: Vec<(usize, usize)>,
+    /// Lines that a shell would run.
+    pub lines: Vec<String>,
+    /// Whether it runs what it is fed.
+    pub reads_commands: bool,
+    /// Whether there is more in it than was looked at.
+    pub too_much: bool,
+    /// Whether it may move the shell to another folder in a way that is not seen.
+    pub moves: bool,
+}
+
+/// Returns the name of the program that `word` starts: without its folder.
+pub(super) fn program(word: &Word) -> &str {
+    word.text.rsplit('/').next().unwrap_or(&word.text)
+}
+
+/// Returns what the command `words` runs. Assignments in front have been taken away.
+pub(super) fn unwrap(words: &[Word]) -> Inner {
+    let mut inner = Inner::default();
+    let Some((first, rest)) = words.split_first() else { return inner };
+    let name = program(first);
+    let texts: Vec<&str> = rest.iter().map(|word| &*word.text).collect();
+    match name {
+        "command"
+            if texts
+                .iter()
+                .take_while(|text| text.starts_with('-'))
+                .any(|text| text.contains(['v', 'V'])) => {}
+        "find" | "gfind" | "bfs" => find_exec(&texts, &mut inner),
+        "fd" | "fdfind" => {
+            for (at, text) in texts.iter().enumerate() {
+                if matches!(*text, "-x" | "-X" | "--exec" | "--exec-batch") {
+                    inner.words.push((at + 2, words.len()));
+                }
+            }
+        }
+        "trap" => inner.lines.extend(rest.iter().find(|word| !word.text.starts_with('-')).map(line_of)),
+        "su" | "runuser" | "script" => {
+            value_lines(rest, &["-c", "--command", "--session-command"], &mut inner)
+        }
+        "git" => git(rest, &mut inner),
+        "env" => env(words, &mut inner),
+        "flock" => {
+            value_lines(rest, &["-c", "--command"], &mut inner);
+            with_options(words, "flock", &mut inner);
+        }
+        "sudo" | "doas" if texts.iter().any(|text| matches!(*text, "-s" | "-i" | "--shell" | "--login")) => {
+            inner.reads_commands = true;
+            with_options(words, name, &mut inner);
+        }
+        "source" | "." => {
+            inner.moves = true;
+            inner.reads_commands = texts.first().is_some_and(|file| matches!(*file, "/dev/stdin" | "-"));
+        }
+        "coproc" => inner.words.extend([(1, words.len()), (2, words.len())]),
+        _ if SHELLS.contains(&name) => shell(rest, &mut inner),
+        _ => {
+            inner.moves = name == "eval";
+            with_options(words, name, &mut inner);
+        }
+    }
+    for (runner, subcommands) in RUNNERS {
+        if name == *runner
+            && let Some(at) = texts.iter().position(|text| subcommands.contains(text))
+        {
+            starts(&words[at + 1..], at + 1, &OPEN_ENDED, &mut inner);
+        }
+    }
+    inner.words.retain(|(from, to)| from < to && *to <= words.len());
+    inner
+}
+
+/// Returns the arguments that a builtin evaluates once more: a subscript in them may hold a command that runs.
+pub(super) fn evaluated(words: &[Word]) -> Vec<&str> {
+    let Some((first, rest)) = words.split_first() else { return Vec::new() };
+    let texts = rest.iter().map(|word| &*word.text);
+    match &*first.text {
+        "let" => texts.collect(),
+        "test" | "[" => after_option(rest, &["-v", "-R"]),
+        "printf" => after_option(rest, &["-v"]),
+        "read" | "unset" | "declare" | "typeset" | "local" | "export" | "readonly" | "mapfile"
+        | "readarray" | "getopts" | "wait" => {
+            texts.map(|text| text.split_once('=').map_or(text, |(name, _)| name)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn after_option<'a>(rest: &'a [Word], options: &[&str]) -> Vec<&'a str> {
+    let text = |word: &'a Word| &*word.text;
+    let next = rest.windows(2).filter(|pair| options.contains(&&*pair[0].text)).map(|pair| text(&pair[1]));
+    let attached = rest
+        .iter()
+        .map(text)
+        .filter(|text| options.iter().any(|option| text.len() > 2 && text.starts_with(option)));
+    next.chain(attached).collect()
+}
+
+/// Options of which nothing is known.
+const OPEN_ENDED: Wrapper =
+    Wrapper { short: "", flags: "", long: &[], operands: 0, assigns: true, runs: Runs::Words };
+
+/// Follows the options of a wrapper from the table.
+fn with_options(words: &[Word], name: &str, inner: &mut Inner) {
+    let Some(wrapper) = wrappers::find(name) else { return };
+    starts(words, 0, &wrapper, inner);
+}
+
+/// Finds where the command after the options of `words[0]` begins; `shift` is where `words` begins.
+fn starts(words: &[Word], shift: usize, wrapper: &Wrapper, inner: &mut Inner) {
+    // A place in the words is looked at once for each number of operands that may still come.
+    let mut open = vec![(1_usize, wrapper.operands)];
+    let mut seen = Vec::new();
+    while let Some((at, operands)) = open.pop() {
+        let Some(word) = words.get(at) else { continue };
+        if seen.contains(&(at, operands)) {
+            continue;
+        }
+        if seen.len() >= MAX_READINGS {
+            inner.too_much = true;
+            return;
+        }
+        seen.push((at, operands));
+        let text = &*word.text;
+        if text == "--" {
+            found(words, at + 1 + operands, shift, wrapper, inner);
+        } else if let Some(long) = text.strip_prefix("--") {
+            open.push((at + 1, operands));
+            if wrapper.long.contains(&text) {
+                open.pop();
+                open.push((at + 2, operands));
+            } else if !long.contains('=') {
+                open.push((at + 2, operands));
+            }
+        } else if text.len() > 1 && text.starts_with('-') {
+            let cluster = &text[1..];
+            match cluster.find(|c| wrapper.short.contains(c)) {
+                // The value is the rest of the word, or else the next word.
+                Some(n) if n + 1 == cluster.len() => open.push((at + 2, operands)),
+                Some(_) => open.push((at + 1, operands)),
+                None => {
+                    open.push((at + 1, operands));
+                    if !cluster.chars().all(|c| wrapper.flags.contains(c)) {
+                        open.push((at + 2, operands));
+                    }
+                }
+            }
+        } else if wrapper.assigns && word.is_assignment() {
+            open.push((at + 1, operands));
+        } else if operands > 0 {
+            // After an operand some wrappers take options again.
+            open.push((at + 1, operands - 1));
+        } else {
+            found(words, at, shift, wrapper, inner);
+        }
+    }
+}
+
+fn found(words: &[Word], at: usize, shift: usize, wrapper: &Wrapper, inner: &mut Inner) {
+    match wrapper.runs {
+        Runs::Words => inner.words.push((at + shift, words.len() + shift)),
+        Runs::Line => {
+            let line: Vec<String> =
+                words.iter().skip(at).take_while(|word| !word.text.starts_with(":::")).map(line_of).collect();
+            inner.lines.push(line.join(" "));
+        }
+    }
+}
+
+/// Returns `word` as a shell would read it again.
+fn line_of(word: &Word) -> String {
+    word.text.replace(HOLE, "${_}")
+}
+
+fn find_exec(texts: &[&str], inner: &mut Inner) {
+    for (at, text) in texts.iter().enumerate() {
+        if matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            let from = at + 2;
+            let ends = |text: &&str| matches!(*text, ";" | "+");
+            let length = texts.get(at + 1..).unwrap_or_default().iter().position(ends);
+            inner.words.push((from, length.map_or(texts.len() + 1, |length| from + length)));
+        }
+    }
+}
+
+/// Adds the values of the options `names`, attached or not.
+fn value_lines(rest: &[Word], names: &[&str], inner: &mut Inner) {
+    for (at, word) in rest.iter().enumerate() {
+        for name in names {
+            if *word.text == **name {
+                inner.lines.extend(rest.get(at + 1).map(line_of));
+            } else if let Some(value) = word.text.strip_prefix(name) {
+                inner.lines.push(value.strip_prefix('=').unwrap_or(value).replace(HOLE, "${_}"));
+            }
+        }
+    }
+}
+
+fn env(words: &[Word], inner: &mut Inner) {
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let text = &*word.text;
+        let value = match text.strip_prefix("--split-string") {
+            Some("") => words.get(at + 1).map(line_of),
+            Some(value) => Some(value.trim_start_matches('=').replace(HOLE, "${_}")),
+            None if text.starts_with('-') && !text.starts_with("--") => match text.split_once('S') {
+                Some((_, "")) => words.get(at + 1).map(line_of),
+                Some((_, value)) => Some(value.replace(HOLE, "${_}")),
+                None => None,
+            },
+            None => None,
+        };
+        if let Some(value) = value {
+            // What stands behind is added to the words of the split text.
+            let rest: Vec<String> = words.iter().skip(at + 1).map(line_of).collect();
+            inner.lines.push(format!("{value} {}", rest.join(" ")));
+            inner.lines.push(value);
+        }
+        if !text.starts_with('-') && !word.is_assignment() {
+            break;
+        }
+    }
+    with_options(words, "env", inner);
+}
+
+fn shell(rest: &[Word], inner: &mut Inner) {
+    let mut takes_line = false;
+    let mut at = 0;
+    while let Some(word) = rest.get(at) {
+        let text = &*word.text;
+        let Some(cluster) = text.strip_prefix(['-', '+']).filter(|cluster| !cluster.is_empty()) else {
+            break;
+        };
+        at += 1;
+        if text == "--" {
+            break;
+        }
+        if cluster.starts_with('-') {
+            match cluster.split_once('=') {
+                Some(("-command", line)) => inner.lines.push(line.replace(HOLE, "${_}")),
+                Some(_) => {}
+                None if matches!(cluster, "-rcfile" | "-init-file") => at += 1,
+                None => takes_line |= cluster == "-command",
+            }
+            continue;
+        }
+        takes_line |= cluster.contains('c');
+        inner.reads_commands |= cluster.contains('s');
+        if cluster.ends_with(['o', 'O']) {
+            at += 1;
+        }
+    }
+    match rest.get(at) {
+        Some(word) if takes_line => inner.lines.push(line_of(word)),
+        Some(word) => inner.reads_commands |= matches!(&*word.text, "-" | "/dev/stdin" | "/dev/fd/0"),
+        None => inner.reads_commands |= inner.lines.is_empty(),
+    }
+}
+
+fn git(rest: &[Word], inner: &mut Inner) {
+    let texts: Vec<&str> = rest.iter().map(|word| &*word.text).collect();
+    if let Some(at) = texts.iter().position(|text| *text == "foreach")
+        && texts.contains(&"submodule")
+    {
+        let line: Vec<String> =
+            rest[at + 1..].iter().filter(|word| &*word.text != "--recursive").map(line_of).collect();
+        inner.lines.push(line.join(" "));
+    }
+    if let Some(at) = texts.windows(2).position(|pair| pair == ["bisect", "run"]) {
+        inner.words.push((at + 3, rest.len() + 1));
+    }
+    if texts.contains(&"rebase") {
+        value_lines(rest, &["-x", "--exec"], inner);
+    }
+    // `-c alias.x=!command` gives a name to a command of the shell.
+    for text in texts {
+        if let Some((key, command)) = text.split_once("=!")
+            && key.starts_with("alias.")
+        {
+            inner.lines.push(command.replace(HOLE, "${_}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::split;
+    use super::*;
+
+    fn found_in(command: &str) -> Vec<String> {
+        let words: Vec<Word> =
+            split::words(command).expect("one command").iter().map(|raw| Word::read(raw)).collect();
+        let inner = unwrap(&words);
+        let text = |(from, to): &(usize, usize)| {
+            words[*from..*to].iter().map(|word| &*word.text).collect::<Vec<_>>().join(" ")
+        };
+        inner.words.iter().map(text).chain(inner.lines.iter().map(|line| line.trim().to_owned())).collect()
+    }
+
+    #[test]
+    fn the_command_behind_a_wrapper_is_found() {
+        for (command, expect) in [
+            ("env rm x", "rm x"),
+            ("env -i A=1 -u B rm x", "rm x"),
+            ("env -S 'rm -rf x'", "rm -rf x"),
+            ("env -iS'rm x'", "rm x"),
+            ("/usr/bin/env rm x", "rm x"),
+            ("command -p rm x", "rm x"),
+            ("timeout 5 rm x", "rm x"),
+            ("timeout -k 1 --signal KILL 5s rm x", "rm x"),
+            ("timeout --foreground 5 rm x", "rm x"),
+            ("nice -n 5 rm x", "rm x"),
+            ("nice -5 rm x", "rm x"),
+            ("sudo -u bob -- rm x", "rm x"),
+            ("sudo -nu bob A=1 rm x", "rm x"),
+            ("xargs -0 -n1 -P 4 rm x", "rm x"),
+            ("xargs -I {} rm {}", "rm {}"),
+            ("find . -name y -exec rm {} ';' -print", "rm {}"),
+            ("find . -exec rm {} +", "rm {}"),
+            ("fd -e rs -x rm x", "rm x"),
+            ("bash -c 'rm x'", "rm x"),
+            ("bash -lc 'rm x'", "rm x"),
+            ("bash -o pipefail -ec 'rm x' y", "rm x"),
+            ("sh -c \"rm $x\"", "rm ${_}"),
+            ("su bob -c 'rm x'", "rm x"),
+            ("eval rm x", "rm x"),
+            ("trap 'rm x' EXIT", "rm x"),
+            ("watch -n 1 rm x", "rm x"),
+            ("ssh -p 22 host rm x", "rm x"),
+            ("flock -n /tmp/l rm x", "rm x"),
+            ("flock /tmp/l -c 'rm x'", "rm x"),
+            ("git submodule foreach 'rm x'", "rm x"),
+            ("git rebase -x 'rm x' main", "rm x"),
+            ("git -c 'alias.z=!rm x' z", "rm x"),
+            ("uv run rm x", "rm x"),
+            ("busybox rm x", "rm x"),
+            ("stdbuf -oL rm x", "rm x"),
+            ("time -p rm x", "rm x"),
+            ("! rm x", "rm x"),
+            ("parallel rm x ::: a", "rm x"),
+        ] {
+            assert!(
+                found_in(command).iter().any(|found| found == expect),
+                "{command}: {:?}",
+                found_in(command)
+            );
+        }
+    }
+
+    #[test]
+    fn arguments_are_not_taken_for_commands() {
+        for command in
+            ["command -v rm", "git rm x", "bash script.sh rm", "timeout 5 grep rm x", "grep rm x", "env"]
+        {
+            assert!(
+                !found_in(command).iter().any(|found| found.starts_with("rm")),
+                "{command}: {:?}",
+                found_in(command)
+            );
+        }
+    }
+}
