@@ -6,6 +6,7 @@
 pub mod agent_file;
 pub mod event;
 pub mod gateway;
+pub mod graph;
 pub mod locks;
 pub mod owners;
 pub mod permission;

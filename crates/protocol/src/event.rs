@@ -178,6 +178,37 @@ pub enum WaitingFor {
     Disk,
 }
 
+/// How far a task of a graph is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    /// It waits for others.
+    Blocked,
+    /// It may begin.
+    Ready,
+    /// Its agent is at work.
+    Running,
+    /// It ended well.
+    Done,
+    /// It did not end well.
+    Failed,
+    /// It does not begin, because of another's end.
+    Skipped,
+}
+
+/// A task of a graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GraphTask {
+    /// Its id.
+    pub id: String,
+    /// The definition that does it.
+    pub agent: String,
+    /// Ids of the tasks whose results it needs.
+    pub after: Vec<String>,
+    /// How far it is.
+    pub state: TaskState,
+}
+
 /// The tree of agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -223,6 +254,13 @@ pub enum AgentEvent {
         cause: String,
         /// How often by now.
         n: u32,
+    },
+    /// The task graph of a `Delegate` call has changed; live.
+    Graph {
+        /// The call.
+        call: CallId,
+        /// Its tasks, in the order in which they were written.
+        tasks: Vec<GraphTask>,
     },
     /// An agent ended.
     AgentFinished {
