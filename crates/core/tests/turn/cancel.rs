@@ -1,6 +1,6 @@
 //! Stopping (ENGINE 5, W-stop-cancel): at once, whenever it comes, and nothing is forgotten.
 
-use maia_core::turn::{self, Phase};
+use maia_core::turn::{self, Input, Phase};
 use maia_protocol::outcome::Outcome;
 use maia_protocol::record::{AfterAnswer, ModelAnswered, TurnEnd};
 use maia_protocol::{Body, NewRecord, Record};
@@ -129,13 +129,20 @@ fn the_result_of_a_stopped_turn_is_not_an_older_answer() {
 fn a_stop_beside_a_message_does_not_ask_the_model_again() {
     let mut tree = Tree::new(World::new(script(&[("maia", vec![text("done")])])), 0, "go");
     tree.run_until(|tree| tree.requests.len() == 1);
-    // All three come while an append is under way: the machine sees them at once.
-    tree.order("maia", Order::Tell("first".to_owned()));
-    tree.order("maia", Order::Tell("wait".to_owned()));
-    tree.order("maia", Order::Cancel);
-    tree.run();
-    check::ended(&tree);
-    assert_eq!(tree.requests.len(), 1);
+    // All three wait for an append to be committed: the machine sees them at once.
+    let answered = Input::Answered {
+        step: 1,
+        answer: text("done"),
+        targets: Vec::new(),
+        cost_micros: None,
+        first_token_ms: None,
+        duration_ms: 1,
+    };
+    let told = Input::Told { from: "the person".to_owned(), text: "wait".to_owned() };
+    let cancel = Input::Cancel { by: "the person".to_owned() };
+    let planned = tree.plan("maia", &[answered, told, cancel]);
+    let kinds: Vec<_> = planned.iter().map(|record| record.body.kind()).collect();
+    assert_eq!(kinds, ["model_answered", "told", "cancel_asked", "turn_finished"]);
     for seed in 0..40 {
         for tick in 0..12 {
             let mut tree = Tree::new(World::new(script(&[("maia", vec![text("done")])])), seed, "go");

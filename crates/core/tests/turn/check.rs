@@ -105,6 +105,10 @@ pub fn permitted(call: &CallId, journal: &[Record]) -> Seq {
             Body::PermissionAnswered { call: id, decision, .. } if id == call => {
                 permit = (*decision == Decision::AllowOnce).then_some("person");
             }
+            // A stop takes back what had not begun (mission M6.2-stop).
+            Body::PermissionAnswered { call: id, decision: Decision::Stop, .. } if same_answer(id, call) => {
+                permit = permit.filter(|_| intent.is_some());
+            }
             Body::ToolIntent { call: id, .. } if id == call => {
                 assert!(permit.is_some(), "{call} begins without permission");
                 intent = Some(record.seq);
@@ -115,6 +119,11 @@ pub fn permitted(call: &CallId, journal: &[Record]) -> Seq {
         }
     }
     intent.expect("a recorded intent")
+}
+
+fn same_answer(one: &CallId, other: &CallId) -> bool {
+    let answer = |call: &CallId| call.as_str().rsplit_once('.').map(|(answer, _)| answer.to_owned());
+    answer(one) == answer(other)
 }
 
 /// A call has one result; it begins again only where the restart table said so.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use maia_core::turn::{self, Call, CallState, Context, Effect, Input, SpawnPlan};
 use maia_protocol::model::FailureKind;
 use maia_protocol::tool::{LockMode, WriteIntent};
-use maia_protocol::{ActorPath, Body, CallId, Record, ToolOutput};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Record, ToolOutput};
 
 use crate::check;
 use crate::driver::Tree;
@@ -177,18 +177,8 @@ impl Tree {
     pub(crate) fn decide(&mut self, path: &ActorPath) {
         let Some(machine) = self.machines.get_mut(path).filter(|machine| !machine.under_way) else { return };
         let inputs = std::mem::take(&mut machine.inbox);
-        let context = Context {
-            judge: &*self.world.judge,
-            spawn: SpawnPlan {
-                snapshot: &self.world.snapshot,
-                snapshot_seq: machine.state.setup.as_ref().map_or(0, |setup| setup.snapshot),
-                limits: self.world.limits,
-                spawned: self.spawned,
-            },
-            holds_place: true,
-            now: moment(60_000),
-        };
-        let records = turn::plan(&machine.state, &context, &inputs);
+        let records = self.plan(path.as_str(), &inputs);
+        let Some(machine) = self.machines.get_mut(path) else { return };
         if !records.is_empty() {
             machine.under_way = true;
             self.batches.push((Some(path.clone()), records));
@@ -203,6 +193,23 @@ impl Tree {
             self.locks.acquire(&lock_key(&call), call.id.clone(), mode);
             self.jobs.push(Job::Prepare(call));
         }
+    }
+
+    /// What an agent would append when these things happened to it at once.
+    pub fn plan(&self, path: &str, inputs: &[Input]) -> Vec<NewRecord> {
+        let state = &self.machines[&ActorPath::new(path)].state;
+        let context = Context {
+            judge: &*self.world.judge,
+            spawn: SpawnPlan {
+                snapshot: &self.world.snapshot,
+                snapshot_seq: state.setup.as_ref().map_or(0, |setup| setup.snapshot),
+                limits: self.world.limits,
+                spawned: self.spawned,
+            },
+            holds_place: true,
+            now: moment(60_000),
+        };
+        turn::plan(state, &context, inputs)
     }
 
     /// Calls whose intent is recorded and whose result is not.

@@ -1,7 +1,10 @@
 //! A question answered with stop (mission M6.2-stop): nothing is undone, nothing goes on.
 
+use maia_core::turn::{self, CallState, Effect};
+use maia_protocol::permission::AnsweredBy;
 use maia_protocol::record::TurnEnd;
-use maia_protocol::{ActorPath, Body, Decision};
+use maia_protocol::tool::Risk;
+use maia_protocol::{ActorPath, Body, Decision, Record};
 
 use crate::check;
 use crate::driver::Tree;
@@ -82,4 +85,27 @@ fn stop_ends_the_asker_and_its_parent_goes_on() {
     assert_eq!(last_end(&tree), (TurnEnd::EndTurn, "done".to_owned()));
     let child = &tree.gone[&ActorPath::new("maia/helper#1")];
     assert!(told(&child.messages)[2].contains("stopped here"));
+}
+
+#[test]
+fn m6_2_stop_voids_an_intent_that_was_under_way() {
+    let mut tree = Tree::new(world(&[bash("ask stop"), crate::world::write("/work/a")]), 0, "go");
+    tree.answers = false;
+    tree.run_until(|tree| {
+        tree.state("maia").calls.first().is_some_and(|call| call.state == CallState::Asked)
+    });
+    let mut state = tree.state("maia").clone();
+    let call = state.calls[1].clone();
+    let mut step = |actor: &ActorPath, body| {
+        let (time, actor) = (tree.journal[0].time, actor.clone());
+        turn::step(&mut state, &Record { seq: 99, time, actor, body })
+    };
+    let by = AnsweredBy::Person;
+    let stopped = tree.session.questions[0].call.clone();
+    step(&ActorPath::main(), Body::PermissionAnswered { call: stopped, decision: Decision::Stop, by });
+    let (id, tool, write) = (call.id.clone(), call.name.clone(), None);
+    let effects = step(&call.actor, Body::ToolIntent { call: id.clone(), tool, risk: Risk::Write, write });
+    assert_eq!(effects, [Effect::StopCall { call: id.clone() }]);
+    let text = state.call(&id).map(|call| format!("{:?}", call.state)).unwrap_or_default();
+    assert!(text.contains("Not run"), "{text}");
 }
