@@ -106,6 +106,10 @@ fn project(out: &mut Out<'_>, record: &Record) {
                 summary: finished.summary.clone(),
                 totals: finished.totals,
             }));
+            // A task's result is part of its graph's, and what a person started beside the turn answers no call.
+            if finished.call.task().is_some() || finished.call.is_beside() {
+                return;
+            }
             let handed = handed_to_parent(record.actor.as_str(), finished);
             out.of(
                 finished.call.agent(),

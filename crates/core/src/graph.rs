@@ -201,7 +201,11 @@ impl Graph {
                 if lacks && self.on_failure != OnFailure::Continue {
                     let why = before.iter().find(|before| self.tasks[**before].state != TaskState::Done);
                     let why = why.map(|before| self.tasks[*before].spec.id.clone()).unwrap_or_default();
-                    moved.push((index, TaskState::Skipped, Some(format!("it needs \"{why}\", which did not end well"))));
+                    moved.push((
+                        index,
+                        TaskState::Skipped,
+                        Some(format!("it needs \"{why}\", which did not end well")),
+                    ));
                 } else {
                     moved.push((index, TaskState::Ready, None));
                 }

@@ -101,7 +101,31 @@ impl CallId {
 
     /// Returns the agent that made the call.
     pub fn agent(&self) -> ActorPath {
-        ActorPath::new(self.0.rsplit_once(':').map_or(&*self.0, |(agent, _)| agent))
+        // A path holds no colon, a task's id may.
+        ActorPath::new(self.0.split_once(':').map_or(&*self.0, |(agent, _)| agent))
+    }
+
+    /// Returns the id of a task of this `Delegate` call: `<call>/<task id>` (ENGINE 3).
+    pub fn with_task(&self, task: &str) -> Self {
+        Self(format!("{}/{task}", self.0).into())
+    }
+
+    /// Returns the id of the task that it names; `None` for a call.
+    pub fn task(&self) -> Option<&str> {
+        self.0.split_once(':').and_then(|(_, rest)| rest.split_once('/')).map(|(_, task)| task)
+    }
+
+    /// Returns the call itself, without a task.
+    pub fn base(&self) -> Self {
+        match self.task() {
+            Some(task) => Self(self.0.get(..self.0.len() - task.len() - 1).unwrap_or(&self.0).into()),
+            None => self.clone(),
+        }
+    }
+
+    /// Tells whether a person started it beside the main agent's turn (`&agent task`): it belongs to no answer.
+    pub fn is_beside(&self) -> bool {
+        self.0.split_once(':').is_some_and(|(_, rest)| rest.starts_with("0."))
     }
 
     /// Returns the id as text.
@@ -143,5 +167,17 @@ mod tests {
         assert!(!ActorPath::new("maia/reviewer#10").is_within(&reviewer));
         assert_eq!(CallId::new(&reviewer, 2, 1).as_str(), "maia/reviewer#1:2.1");
         assert_eq!(CallId::new(&reviewer, 2, 1).agent(), reviewer);
+    }
+
+    #[test]
+    fn a_task_is_named_under_its_call() {
+        let call = CallId::new(&ActorPath::main().child("reviewer", 1), 2, 1);
+        let task = call.with_task("a/b:c");
+        assert_eq!(task.as_str(), "maia/reviewer#1:2.1/a/b:c");
+        assert_eq!((task.task(), call.task()), (Some("a/b:c"), None));
+        assert_eq!((task.base(), call.base()), (call.clone(), call.clone()));
+        assert_eq!(task.agent(), call.agent());
+        assert!(CallId::new(&ActorPath::main(), 0, 1).is_beside());
+        assert!(!call.is_beside());
     }
 }

@@ -10,7 +10,9 @@ use maia_protocol::tool::ToolOutput;
 use maia_protocol::{Block, Body, Record, Role};
 
 use super::ask::{cancelled, drain_pending, model_answered, model_asked, model_failed};
-use super::calls::{answered, call_done, child_finished, judged, leave_no_call_open, reconciled, set};
+use super::calls::{
+    answered, call_done, child_finished, graph_begun, judged, leave_no_call_open, reconciled, set, skip_tasks,
+};
 use super::effect::Effect;
 use super::state::{CallState, Phase, Setup, State};
 use super::texts;
@@ -59,7 +61,7 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             answered(state, call, decision);
             Vec::new()
         }
-        Body::ToolIntent { call, write, .. } => {
+        Body::ToolIntent { call, tool, write, .. } => {
             let fits = state.call(call).is_some_and(|c| matches!(c.state, CallState::Allowed { .. }));
             if !fits || state.cancelled_by.is_some() {
                 return vec![Effect::StopCall { call: call.clone() }];
@@ -69,19 +71,29 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
                 begun.write.clone_from(write);
             }
             acts(state);
+            if tool == "Delegate" {
+                graph_begun(state, call);
+                return Vec::new();
+            }
             vec![Effect::Run { call: call.clone() }]
         }
         Body::ToolDone { call, output, .. } => call_done(state, call, output.clone()),
         Body::Delegated(delegated) if record.actor == state.path => born(state, delegated, record),
         Body::Delegated(delegated) => {
-            let Some(call) = state.calls.iter_mut().find(|call| call.id == delegated.call) else {
+            let base = delegated.call.base();
+            let Some(call) = state.calls.iter_mut().find(|call| call.id == base) else {
                 return Vec::new();
             };
-            call.state = CallState::Begun;
-            call.actor = record.actor.clone();
+            match (&mut call.graph, delegated.call.task()) {
+                (Some(graph), Some(task)) => graph.began(task),
+                _ => {
+                    call.state = CallState::Begun;
+                    call.actor = record.actor.clone();
+                }
+            }
             *state.numbered.entry(delegated.definition.clone()).or_default() += 1;
             acts(state);
-            state.children.push(record.actor.clone());
+            state.children.push((record.actor.clone(), delegated.call.clone()));
             let mut effects =
                 vec![Effect::SpawnChild { child: record.actor.clone(), call: delegated.call.clone() }];
             if state.cancelled_by.is_some() {
@@ -201,7 +213,7 @@ fn cancel_asked(state: &mut State, by: &str) -> Vec<Effect> {
         Phase::Acting => {
             for call in &mut state.calls {
                 match call.state {
-                    CallState::Begun if call.name != "Agent" => {
+                    CallState::Begun if !call.is_delegation() => {
                         effects.push(Effect::StopCall { call: call.id.clone() });
                     }
                     CallState::Begun | CallState::Done(_) => {}
@@ -214,7 +226,8 @@ fn cancel_asked(state: &mut State, by: &str) -> Vec<Effect> {
         }
         _ => {}
     }
-    effects.extend(state.children.iter().map(|child| Effect::StopChild { child: child.clone() }));
+    skip_tasks(state);
+    effects.extend(state.children.iter().map(|(child, _)| Effect::StopChild { child: child.clone() }));
     effects
 }
 

@@ -8,6 +8,8 @@ use maia_protocol::record::{ChildFinished, ModelAnswered, ReconcileAction, TurnE
 use maia_protocol::tool::{Seen, ToolOutput, WriteFound};
 use maia_protocol::{Block, CallId, Record};
 
+use crate::graph::Graph;
+
 use super::ask::{cancelled, last_assistant_text};
 use super::effect::Effect;
 use super::state::{Call, CallState, End, Phase, State};
@@ -41,6 +43,7 @@ pub(super) fn take_calls(state: &mut State, answered: &ModelAnswered) {
             unusable: call.unusable,
             target: answered.targets.get(index).cloned().flatten(),
             write: None,
+            graph: None,
             state: settled.map_or(CallState::New, |text| CallState::Settled(ToolOutput::error(text))),
         });
     }
@@ -101,12 +104,49 @@ pub(super) fn call_done(state: &mut State, id: &CallId, output: ToolOutput) -> V
 }
 
 pub(super) fn child_finished(state: &mut State, record: &Record, finished: &ChildFinished) -> Vec<Effect> {
-    state.children.retain(|child| *child != record.actor);
+    state.children.retain(|(child, _)| *child != record.actor);
     state.add_below(&finished.subtree);
     let output = texts::handed_to_parent(record.actor.as_str(), finished);
-    set(state, &finished.call, CallState::Done(output));
+    match finished.call.task() {
+        Some(task) => task_ended(state, &finished.call.base(), task, finished.outcome, output.text),
+        None => set(state, &finished.call, CallState::Done(output)),
+    }
     results_if_all(state);
     Vec::new()
+}
+
+/// A task of a graph has ended; the graph's result is known when no other is to begin or to end.
+fn task_ended(state: &mut State, id: &CallId, task: &str, outcome: Outcome, result: String) {
+    let Some(call) = state.calls.iter_mut().find(|call| call.id == *id) else { return };
+    if let Some(graph) = &mut call.graph {
+        graph.ended(task, outcome, result);
+    }
+    settle_graph(call);
+}
+
+fn settle_graph(call: &mut Call) {
+    let Some(graph) = call.graph.as_ref().filter(|graph| graph.is_settled()) else { return };
+    if call.state == CallState::Begun {
+        let output = ToolOutput { is_error: !graph.is_well(), ..ToolOutput::ok(graph.report()) };
+        call.state = CallState::Settled(output);
+    }
+}
+
+/// A `Delegate` has begun: its graph was read when the intent was planned, and is read the same way again.
+pub(super) fn graph_begun(state: &mut State, id: &CallId) {
+    if let Some(call) = state.calls.iter_mut().find(|call| call.id == *id) {
+        call.graph = Graph::read(&call.input, &|_| true).ok();
+    }
+}
+
+/// Nothing more of any graph begins.
+pub(super) fn skip_tasks(state: &mut State) {
+    for call in &mut state.calls {
+        if let Some(graph) = &mut call.graph {
+            graph.skip_all("the person stopped it");
+            settle_graph(call);
+        }
+    }
 }
 
 /// When every call has its result, the results go back in call order (mission M6.3-order).

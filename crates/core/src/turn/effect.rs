@@ -82,10 +82,8 @@ pub fn open(state: &State) -> Vec<Effect> {
         Phase::Ended => effects.push(Effect::Ended),
         _ => {}
     }
-    for child in &state.children {
-        let waits = state.calls.iter().find(|call| call.actor == *child);
-        let call = waits.map_or_else(|| CallId::new(&state.path, 0, 0), |call| call.id.clone());
-        effects.push(Effect::SpawnChild { child: child.clone(), call });
+    for (child, call) in &state.children {
+        effects.push(Effect::SpawnChild { child: child.clone(), call: call.clone() });
         if state.cancelled_by.is_some() {
             effects.push(Effect::StopChild { child: child.clone() });
         }

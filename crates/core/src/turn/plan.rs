@@ -19,6 +19,7 @@ use super::effect::{startable, waits_for_earlier};
 use super::next::{Next, Seen, next};
 use super::state::{Call, CallState, End, Phase, State, add, is_file_tool};
 use crate::agent_file;
+use crate::graph::Graph;
 
 /// Something that happened to an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -377,7 +378,9 @@ fn acting(state: &State, context: &Context<'_>) -> Vec<NewRecord> {
     // Children get their numbers one after the other, so one delegation a round.
     let mut delegated = false;
     for call in startable(state) {
-        if call.is_delegation() {
+        if call.name == "Delegate" {
+            records.push(begin_graph(state, call, &context.spawn));
+        } else if call.is_delegation() {
             if !delegated {
                 delegated = true;
                 records.push(delegate(state, call, &context.spawn));
@@ -388,7 +391,41 @@ fn acting(state: &State, context: &Context<'_>) -> Vec<NewRecord> {
             records.push(NewRecord::new(call.actor, body));
         }
     }
+    if !delegated && !state.stop_answered {
+        records.extend(state.calls.iter().find_map(|call| next_task(state, call, &context.spawn)));
+    }
     records
+}
+
+/// Returns the intent of a `Delegate`, or its error result: everything that it names is checked before anything starts.
+fn begin_graph(state: &State, call: &Call, spawn: &SpawnPlan<'_>) -> NewRecord {
+    let graph = match Graph::read(&call.input, &|agent| spawn.snapshot.agent(agent).is_some()) {
+        Ok(graph) => graph,
+        Err(error) => {
+            let error = format!("{error} Known agents: {}.", known_agents(spawn));
+            return done(call, ToolOutput::error(error));
+        }
+    };
+    let tasks = u32::try_from(graph.view().len()).unwrap_or(u32::MAX);
+    if let Err(error) = has_room(state, spawn, tasks) {
+        return done(call, ToolOutput::error(error));
+    }
+    let (call, tool) = (call.id.clone(), call.name.clone());
+    let actor = state.call(&call).map_or_else(|| state.path.clone(), |call| call.actor.clone());
+    NewRecord::new(actor, Body::ToolIntent { call, tool, risk: Risk::Execute, write: None })
+}
+
+/// Returns the first record of the next child of a graph.
+fn next_task(state: &State, call: &Call, spawn: &SpawnPlan<'_>) -> Option<NewRecord> {
+    let graph = call.graph.as_ref().filter(|_| call.state == CallState::Begun)?;
+    let spec = graph.ready().into_iter().next()?;
+    let (agent, task) = (spec.agent.clone(), graph.task_text(&spec.id)?);
+    let id = call.id.with_task(&spec.id);
+    match child(state, id, &agent, task, spawn) {
+        Ok(delegated) => Some(first_record(state, delegated)),
+        // What was checked when the graph began no longer holds: the whole call says so.
+        Err(error) => Some(done(call, ToolOutput::error(format!("{}\n\n{error}", graph.report())))),
+    }
 }
 
 /// Returns what a call may do, for the restart table: what is not known to be harmless is not.
@@ -406,46 +443,60 @@ fn done(call: &Call, output: ToolOutput) -> NewRecord {
 
 /// Returns the child's first record, or the error result of a delegation that cannot be.
 fn delegate(state: &State, call: &Call, spawn: &SpawnPlan<'_>) -> NewRecord {
-    match delegated(state, call, spawn) {
-        Ok(delegated) => {
-            let n = state.numbered.get(&delegated.definition).copied().unwrap_or(0) + 1;
-            let child = state.path.child(&delegated.definition, n);
-            NewRecord::new(child, Body::Delegated(Box::new(delegated)))
-        }
-        Err(text) => done(call, ToolOutput::error(text)),
+    let text = |name: &str| call.input.get(name).and_then(serde_json::Value::as_str).map(str::trim);
+    let (Some(agent), Some(task)) = (text("agent"), text("task")) else {
+        let error = format!("Agent needs \"agent\" and \"task\", both texts. Received: {}", call.input);
+        return done(call, ToolOutput::error(error));
+    };
+    if task.is_empty() {
+        return done(call, ToolOutput::error("The task is empty: say what the agent is to do."));
+    }
+    let delegated =
+        has_room(state, spawn, 1).and_then(|()| child(state, call.id.clone(), agent, task.to_owned(), spawn));
+    match delegated {
+        Ok(delegated) => first_record(state, delegated),
+        Err(error) => done(call, ToolOutput::error(error)),
     }
 }
 
-fn delegated(state: &State, call: &Call, spawn: &SpawnPlan<'_>) -> Result<Delegated, String> {
+fn first_record(state: &State, delegated: Delegated) -> NewRecord {
+    let n = state.numbered.get(&delegated.definition).copied().unwrap_or(0) + 1;
+    let child = state.path.child(&delegated.definition, n);
+    NewRecord::new(child, Body::Delegated(Box::new(delegated)))
+}
+
+fn known_agents(spawn: &SpawnPlan<'_>) -> String {
+    let names: Vec<_> = spawn.snapshot.agents.iter().map(|agent| agent.definition.name.as_str()).collect();
+    if names.is_empty() { "there are none".to_owned() } else { names.join(", ") }
+}
+
+/// Tells whether `more` children fit under the limits of the tree (ENGINE 6).
+fn has_room(state: &State, spawn: &SpawnPlan<'_>, more: u32) -> Result<(), String> {
+    let SpawnPlan { limits, spawned, .. } = spawn;
+    if state.path.depth() >= limits.max_depth {
+        return Err(format!("Agents may stand at most {} deep; do this work yourself.", limits.max_depth));
+    }
+    if spawned.saturating_add(more) > limits.max_spawns {
+        return Err(format!(
+            "This session may spawn {} agents (MaxSpawns) and has spawned {spawned}; do this work yourself.",
+            limits.max_spawns
+        ));
+    }
+    Ok(())
+}
+
+fn child(
+    state: &State,
+    call: CallId,
+    agent: &str,
+    task: String,
+    spawn: &SpawnPlan<'_>,
+) -> Result<Delegated, String> {
     let setup = state.setup.as_ref().ok_or("an agent without a beginning cannot delegate")?;
-    let text = |name: &str| call.input.get(name).and_then(serde_json::Value::as_str).map(str::trim);
-    let names = || {
-        let names: Vec<_> =
-            spawn.snapshot.agents.iter().map(|agent| agent.definition.name.as_str()).collect();
-        if names.is_empty() { "there are none".to_owned() } else { names.join(", ") }
-    };
-    let (Some(name), Some(task)) = (text("agent"), text("task")) else {
-        return Err(format!("Agent needs \"agent\" and \"task\", both texts. Received: {}", call.input));
-    };
     let known = spawn
         .snapshot
-        .agent(name)
-        .ok_or_else(|| format!("There is no agent \"{name}\". Known agents: {}.", names()))?;
-    if task.is_empty() {
-        return Err("The task is empty: say what the agent is to do.".to_owned());
-    }
-    if state.path.depth() >= spawn.limits.max_depth {
-        return Err(format!(
-            "Agents may stand at most {} deep; do this work yourself.",
-            spawn.limits.max_depth
-        ));
-    }
-    if spawn.spawned >= spawn.limits.max_spawns {
-        return Err(format!(
-            "This session has spawned its {} agents (MaxSpawns); do this work yourself.",
-            spawn.limits.max_spawns
-        ));
-    }
+        .agent(agent)
+        .ok_or_else(|| format!("There is no agent \"{agent}\". Known agents: {}.", known_agents(spawn)))?;
     let definition = &known.definition;
     let built: Vec<&str> = spawn.snapshot.tools.iter().map(|tool| tool.name.as_str()).collect();
     let (mut tools, _) = agent_file::resolve_tools(definition, &built);
@@ -456,10 +507,10 @@ fn delegated(state: &State, call: &Call, spawn: &SpawnPlan<'_>) -> Result<Delega
     let join = |parent: &[String], own: &[String]| parent.iter().chain(own).cloned().collect();
     let model = definition.model.as_deref().map(|model| model.strip_prefix("litellm:").unwrap_or(model));
     Ok(Delegated {
-        call: call.id.clone(),
+        call,
         definition: definition.name.clone(),
         definition_hash: known.hash.clone(),
-        task: task.to_owned(),
+        task,
         model: model.map_or_else(|| setup.model.clone(), str::to_owned),
         iterations: definition.effort.iterations(),
         tools,

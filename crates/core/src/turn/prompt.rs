@@ -143,3 +143,31 @@ pub fn agent_tool(agents: &[KnownAgent]) -> Option<ToolSpec> {
         }),
     })
 }
+
+/// Returns the tool `Delegate` (SPEC section 2): a graph of tasks in one call.
+pub fn delegate_tool() -> ToolSpec {
+    ToolSpec {
+        name: "Delegate".to_owned(),
+        description:
+            "Runs several tasks by sub-agents as a graph: those that do not wait for others run in parallel, \
+                      and the results of `after` are handed to a task as data. Agents as for Agent."
+                .to_owned(),
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "tasks": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "agent": {"type": "string"},
+                        "task": {"type": "string"},
+                        "after": {"type": "array", "items": {"type": "string"}}
+                    },
+                    "required": ["id", "agent", "task"]
+                }},
+                "on_failure": {"type": "string", "enum": ["skip", "continue", "stop"]}
+            },
+            "required": ["tasks"]
+        }),
+    }
+}

@@ -15,6 +15,8 @@ use maia_protocol::{ActorPath, Block, CallId, Message, Role, Seq};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::graph::Graph;
+
 /// What an agent was given when it was spawned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Setup {
@@ -140,6 +142,8 @@ pub struct Call {
     pub target: Option<Target>,
     /// What a Write or Edit that has begun will write.
     pub write: Option<WriteIntent>,
+    /// The task graph of a `Delegate` that has begun.
+    pub graph: Option<Graph>,
     /// Where it stands.
     pub state: CallState,
 }
@@ -157,7 +161,7 @@ impl Call {
 
     /// Tells whether it delegates to a child.
     pub fn is_delegation(&self) -> bool {
-        self.name == "Agent"
+        matches!(self.name.as_str(), "Agent" | "Delegate")
     }
 }
 
@@ -205,8 +209,8 @@ pub struct State {
     pub calls: Vec<Call>,
     /// Children and executors numbered so far, by name.
     pub numbered: BTreeMap<String, u32>,
-    /// Children that have begun and not ended.
-    pub children: Vec<ActorPath>,
+    /// Children that have begun and not ended, each with the call or task that waits for it.
+    pub children: Vec<(ActorPath, CallId)>,
     /// Hash of what it last read or wrote, by file (ENGINE 5).
     pub seen: BTreeMap<PathBuf, String>,
     /// Who asked it to stop.

@@ -10,6 +10,7 @@ mod check;
 mod children;
 mod driver;
 mod effects;
+mod graph;
 mod projection;
 mod properties;
 mod questions;

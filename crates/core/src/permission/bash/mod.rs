@@ -7,6 +7,7 @@
 
 mod ansi;
 mod braces;
+mod guard;
 mod nest;
 mod outline;
 mod split;

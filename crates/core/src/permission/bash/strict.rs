@@ -13,6 +13,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
 
+use super::guard;
 use super::outline::{Outline, Part};
 use super::word::Word;
 
@@ -64,6 +65,9 @@ pub(super) enum Unread {
 
 /// Reads `line`, within `budget`.
 pub(super) fn read(line: &str, budget: &mut Budget) -> Result<Outline, Unread> {
+    if !guard::is_safe(line) {
+        return Err(Unread::Invalid);
+    }
     // The tokenizer recurses into these, wherever they stand.
     let openers = line.matches("$(").count()
         + line.matches("${").count()
