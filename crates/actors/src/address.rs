@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use maia_protocol::{ActorPath, Record};
-use ractor::ActorRef;
+use ractor::{ActorCell, ActorRef};
 
 use crate::agent::AgentMsg;
 use crate::agent_supervisor::AgentSupervisorMsg;
@@ -37,6 +37,21 @@ pub enum Address {
     Journal(ActorRef<JournalMsg>),
     /// The event hub.
     EventHub(ActorRef<EventHubMsg>),
+}
+
+impl Address {
+    fn cell(&self) -> ActorCell {
+        match self {
+            Self::Agent(actor) => actor.get_cell(),
+            Self::Supervisor(actor) => actor.get_cell(),
+            Self::Executor(actor) => actor.get_cell(),
+            Self::Session(actor) => actor.get_cell(),
+            Self::Scheduler(actor) => actor.get_cell(),
+            Self::Broker(actor) => actor.get_cell(),
+            Self::Journal(actor) => actor.get_cell(),
+            Self::EventHub(actor) => actor.get_cell(),
+        }
+    }
 }
 
 /// Path of the supervisor of the agent at `agent`.
@@ -104,6 +119,32 @@ impl AddressBook {
         let mut paths: Vec<_> = executors.map(|entry| entry.key().clone()).collect();
         paths.sort();
         paths
+    }
+
+    /// Waits until everybody at and below the agent at `agent` has ended, and takes them out of the table; returns the
+    /// executors among them.
+    ///
+    /// For the time after their supervisor has failed: they were killed with it, and each ends at its next await. Until
+    /// then it may still act, or put somebody into the table; a new one beside it would do everything a second time.
+    pub async fn bury(&self, agent: &ActorPath) -> Vec<ActorPath> {
+        let supervisor = supervisor_of(agent);
+        let mut executors = Vec::new();
+        loop {
+            let these = self.0.iter().filter(|entry| entry.key().is_within(agent) || *entry.key() == supervisor);
+            let these: Vec<_> = these.map(|entry| (entry.key().clone(), entry.value().clone())).collect();
+            if these.is_empty() {
+                return executors;
+            }
+            for (path, address) in these {
+                let cell = address.cell();
+                // Without a limit: nothing that it waits for keeps a killed actor.
+                let _ = cell.wait(None).await;
+                self.0.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
+                if matches!(address, Address::Executor(_)) {
+                    executors.push(path);
+                }
+            }
+        }
     }
 
     tell!(

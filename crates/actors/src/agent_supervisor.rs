@@ -231,7 +231,7 @@ impl Actor for AgentSupervisor {
                     forget_executor(state, &executor);
                 }
                 if let Some(child) = state.children.remove(&id) {
-                    forget_tree(state, &child.path);
+                    forget_tree(state, &child.path).await;
                 }
                 leave_if_done(&myself, state);
             }
@@ -384,17 +384,11 @@ fn forget_executor(state: &AgentSupervisorState, executor: &ActorPath) {
     let _ = state.env.process.locks.load().cast(LockTableMsg::Release { holder });
 }
 
-/// Forgets everybody at and below `path`: they are gone with its supervisor.
-fn forget_tree(state: &AgentSupervisorState, path: &ActorPath) {
-    let book = &state.env.book;
-    for executor in book.executors().into_iter().filter(|executor| executor.is_within(path)) {
+/// Forgets everybody at and below `path`: they go with its supervisor.
+async fn forget_tree(state: &AgentSupervisorState, path: &ActorPath) {
+    for executor in state.env.book.bury(path).await {
         forget_executor(state, &executor);
     }
-    for agent in book.agents().into_iter().filter(|agent| agent.is_within(path)) {
-        book.remove(&supervisor_of(&agent));
-        book.remove(&agent);
-    }
-    book.remove(&supervisor_of(path));
 }
 
 /// A child's supervisor failed, and all under it is gone: it is built again from the journal, or has failed.
@@ -404,7 +398,7 @@ async fn child_failed(
     mut child: Child,
     error: &str,
 ) -> Result<(), ActorProcessingErr> {
-    forget_tree(state, &child.path);
+    forget_tree(state, &child.path).await;
     tracing::warn!(agent = %child.path, error, "a supervisor failed");
     match child.window.failed(Timestamp::now()) {
         Verdict::Restart => {

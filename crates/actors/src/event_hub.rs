@@ -20,7 +20,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maia_core::event::events;
 use maia_core::view::View;
-use maia_protocol::event::EventBody;
+use maia_protocol::event::{EventBody, SessionEvent};
 use maia_protocol::{ActorPath, Event, Record, Seq};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use thiserror::Error;
@@ -110,6 +110,22 @@ enum Stage {
 pub struct Tree {
     view: View,
     last: Seq,
+    /// Beginning and end of the session, of its last opening: nobody goes without them.
+    started: Option<Arc<Event>>,
+    ended: Option<Arc<Event>>,
+}
+
+impl Tree {
+    fn step(&mut self, event: &Arc<Event>) {
+        self.view.step(event);
+        match &event.body {
+            EventBody::Session(SessionEvent::SessionStarted { .. }) => {
+                (self.started, self.ended) = (Some(event.clone()), None);
+            }
+            EventBody::Session(SessionEvent::SessionEnded { .. }) => self.ended = Some(event.clone()),
+            _ => {}
+        }
+    }
 }
 
 /// Why the hub ended itself.
@@ -191,7 +207,7 @@ where
             for record in records {
                 let record: &Record = record.borrow();
                 tree.last = record.seq;
-                events(record, &session).iter().for_each(|event| tree.view.step(event));
+                events(record, &session).into_iter().for_each(|event| tree.step(&Arc::new(event)));
             }
             tree
         });
@@ -210,9 +226,9 @@ fn begin(
     let Stage::Ready(tree) = &mut state.stage else { return };
     if restarted {
         let mut slots = state.subscribers.slots();
-        slots.all_left_behind(tree.last);
-        catch_up(hub, &state.env, &mut slots, tree);
+        slots.all_left_behind(tree.last, tree.started.as_ref(), tree.ended.as_ref());
     }
+    catch_up(hub, &state.env, &mut state.subscribers.slots(), tree);
     for message in waiting {
         carry_out(hub, &state.env, &state.subscribers, tree, message);
     }
@@ -233,8 +249,9 @@ fn carry_out(
             for record in records.iter().filter(|record| record.seq > from) {
                 tree.last = record.seq;
                 for event in events(record, &env.session) {
-                    tree.view.step(&event);
-                    slots.offer(&Arc::new(event));
+                    let event = Arc::new(event);
+                    tree.step(&event);
+                    slots.offer(&event);
                 }
                 slots.passed(record.seq);
             }

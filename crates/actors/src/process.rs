@@ -183,7 +183,7 @@ async fn failed(
                 true
             }
         });
-        crate::root::forget_tree(&session.env);
+        crate::root::forget_tree(&session.env).await;
         return Ok(());
     }
     let Some(refs) = state.refs.clone() else { return Ok(()) };

@@ -16,9 +16,9 @@ use maia_protocol::{ActorPath, NewRecord, Op, Record};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::watch;
 
-use crate::address::{self, Address, supervisor_of};
+use crate::address::{self, Address};
 use crate::env::SessionEnv;
-use crate::event_hub::{EventHub, EventHubArgs, EventHubMsg, Subscriber, Subscribers};
+use crate::event_hub::{EventHub, EventHubArgs, Subscriber, Subscribers};
 use crate::journal::{Journal, JournalArgs, JournalMsg};
 use crate::lock_table::{Holder, LockTableMsg};
 use crate::model_gateway::ModelGatewayMsg;
@@ -103,7 +103,10 @@ pub struct RootState {
     journal: Option<(Box<dyn JournalFile>, Vec<Record>)>,
     history: Arc<Vec<Arc<Record>>>,
     opening: Vec<NewRecord>,
-    subscriber: Option<Subscriber>,
+    /// Whether the opening was shown.
+    shown: bool,
+    /// Whether the person has interrupted: a session that is rebuilt is told again.
+    interrupted: bool,
     /// Kept here, so that a restart of the hub loses nobody.
     subscribers: Arc<Subscribers>,
     one_turn: bool,
@@ -127,13 +130,19 @@ impl Actor for Root {
         _: ActorRef<Self::Msg>,
         args: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
+        let subscribers = Arc::<Subscribers>::default();
+        if let Some(subscriber) = args.subscriber {
+            // Before there is a hub, so that none that fails can lose it.
+            subscribers.add(subscriber, args.history.last().map_or(0, |record| record.seq));
+        }
         Ok(RootState {
             env: args.env,
             history: Arc::new(args.history.iter().cloned().map(Arc::new).collect()),
             journal: Some((args.journal, args.history)),
             opening: args.opening,
-            subscriber: args.subscriber,
-            subscribers: Arc::default(),
+            shown: false,
+            interrupted: false,
+            subscribers,
             one_turn: args.one_turn,
             closed: args.closed,
             journal_id: None,
@@ -153,6 +162,7 @@ impl Actor for Root {
         match message {
             RootMsg::Begin => begin(&myself, state).await?,
             RootMsg::Go => {
+                state.shown = true;
                 book.session(SessionMsg::Go);
             }
             RootMsg::Op(op) => {
@@ -167,6 +177,7 @@ impl Actor for Root {
                 book.broker(PermissionBrokerMsg::NobodyAnswers);
             }
             RootMsg::Interrupt => {
+                state.interrupted = true;
                 book.session(SessionMsg::Interrupt);
             }
             RootMsg::Closed { reason, result, refusals } => {
@@ -203,7 +214,10 @@ impl Actor for Root {
                     }
                 } else if state.broker.id == id {
                     match state.broker.window.failed(Timestamp::now()) {
-                        Verdict::Restart => start_broker(&myself, state).await?,
+                        Verdict::Restart => {
+                            start_broker(&myself, state).await?;
+                            rebuilt(state, "permission broker", &cause, "answer again what is still open");
+                        }
                         Verdict::Escalate => give_up(state, format!("the permission broker failed: {cause}")),
                     }
                 } else if state.session.id == id {
@@ -220,17 +234,15 @@ impl Actor for Root {
 async fn begin(myself: &ActorRef<RootMsg>, state: &mut RootState) -> Result<(), ActorProcessingErr> {
     let Some((journal, history)) = state.journal.take() else { return Ok(()) };
     start_hub(myself, state).await?;
-    if let Some(subscriber) = state.subscriber.take() {
-        state.env.book.events(EventHubMsg::Subscribe { subscriber });
-    }
     let args = JournalArgs { env: state.env.clone(), journal, history };
     let (journal, _) = Actor::spawn_linked(None, Journal, args, myself.get_cell()).await?;
     state.journal_id = Some(journal.get_id());
     state.env.book.put(address::journal(), Address::Journal(journal));
     start_broker(myself, state).await?;
     start_session(myself, state, false).await?;
-    let opening = std::mem::take(&mut state.opening);
-    state.env.book.session(SessionMsg::Begin { opening });
+    // By the root itself: a session that fails here is rebuilt from what is written, and finds it.
+    let records = std::mem::take(&mut state.opening);
+    state.env.book.journal(JournalMsg::Append { records });
     Ok(())
 }
 
@@ -266,6 +278,8 @@ async fn start_session(
         history: state.history.clone(),
         one_turn: state.one_turn,
         rebuilt,
+        shown: state.shown,
+        interrupted: state.interrupted,
     };
     let (session, _) = Actor::spawn_linked(None, Session, args, myself.get_cell()).await?;
     state.session.id = Some(session.get_id());
@@ -280,9 +294,13 @@ async fn session_failed(
     state: &mut RootState,
     cause: String,
 ) -> Result<(), ActorProcessingErr> {
-    forget_tree(&state.env);
+    forget_tree(&state.env).await;
     match state.session.window.failed(Timestamp::now()) {
-        Verdict::Restart => start_session(myself, state, true).await,
+        Verdict::Restart => {
+            start_session(myself, state, true).await?;
+            rebuilt(state, "session", &cause, "give an order of the last moments again if nothing came of it");
+            Ok(())
+        }
         Verdict::Escalate => {
             give_up(state, format!("the session failed: {cause}"));
             Ok(())
@@ -290,19 +308,20 @@ async fn session_failed(
     }
 }
 
+/// Says that somebody who takes orders was rebuilt: one that it had not looked at yet is lost, and has no receipt.
+fn rebuilt(state: &RootState, who: &str, cause: &str, mend: &str) {
+    let message = format!("the {who} failed and was rebuilt: {cause}");
+    let notice = NoticeEvent::Warning { message, mend: Some(mend.to_owned()) };
+    state.env.live(&ActorPath::main(), EventBody::Notice(notice));
+}
+
 /// Forgets every agent and executor of a session, and ends what the process does for them.
-pub(crate) fn forget_tree(env: &SessionEnv) {
+pub(crate) async fn forget_tree(env: &SessionEnv) {
     let session = env.session.clone();
-    for executor in env.book.executors() {
-        env.book.remove(&executor);
+    for executor in env.book.bury(&ActorPath::main()).await {
         let holder = Holder { session: session.clone(), executor };
         let _ = env.process.locks.load().cast(LockTableMsg::Release { holder });
     }
-    for agent in env.book.agents() {
-        env.book.remove(&supervisor_of(&agent));
-        env.book.remove(&agent);
-    }
-    env.book.remove(&supervisor_of(&ActorPath::main()));
     let _ = env.process.gateway.load().cast(ModelGatewayMsg::EndSession { session: session.clone() });
     let _ = env.process.reaper.load().cast(ReaperMsg::EndSession { session });
 }

@@ -33,11 +33,6 @@ const DISK_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a session can be told.
 pub enum SessionMsg {
-    /// Append the opening.
-    Begin {
-        /// `session_opened`, `snapshot_taken`, the first `user_message`: one decision.
-        opening: Vec<NewRecord>,
-    },
     /// The opening was shown: agents may start.
     Go,
     /// Its records so far, for a session actor that is rebuilt.
@@ -73,7 +68,6 @@ pub enum SessionMsg {
 impl SessionMsg {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Begin { .. } => "Begin",
             Self::Go => "Go",
             Self::History { .. } => "History",
             Self::Committed { .. } => "Committed",
@@ -97,8 +91,12 @@ pub struct SessionArgs {
     pub history: Arc<Vec<Arc<Record>>>,
     /// Whether it ends with its turn (`maia run`).
     pub one_turn: bool,
-    /// Whether it is rebuilt after a failure: then it goes on from the journal by itself.
+    /// Whether it is rebuilt after a failure: then its history comes from the journal.
     pub rebuilt: bool,
+    /// Whether the opening was shown before.
+    pub shown: bool,
+    /// Whether the person has interrupted before.
+    pub interrupted: bool,
 }
 
 /// State of [`Session`].
@@ -109,6 +107,10 @@ pub struct SessionState {
     one_turn: bool,
     /// Whether it waits for its history, being rebuilt.
     folding: bool,
+    /// Whether its opening was shown.
+    shown: bool,
+    /// Whether agents were started.
+    gone: bool,
     main: Option<ActorId>,
     scheduler: Option<ActorId>,
     main_window: Window,
@@ -145,12 +147,14 @@ impl Actor for Session {
             fold,
             one_turn: args.one_turn,
             folding: args.rebuilt,
+            shown: args.shown,
+            gone: false,
             main: None,
             scheduler: None,
             main_window: Window::default(),
             scheduler_window: Window::default(),
             closing: false,
-            interrupted: false,
+            interrupted: args.interrupted,
             disk_full: None,
             disk_times: 0,
         })
@@ -162,18 +166,17 @@ impl Actor for Session {
         message: Self::Msg,
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        let book = state.env.book.clone();
         state.env.failpoints.message(ActorPath::session().as_str(), message.kind());
         match message {
-            SessionMsg::Begin { opening } => {
-                book.journal(JournalMsg::Append { records: opening });
+            SessionMsg::Go => {
+                state.shown = true;
+                go(&myself, state).await?;
             }
-            SessionMsg::Go => go(&myself, state).await?,
             SessionMsg::History { records } => {
                 if state.folding {
                     state.folding = false;
                     for record in &records {
-                        state.fold.step(record);
+                        fold(state, record);
                     }
                     go(&myself, state).await?;
                 }
@@ -198,10 +201,8 @@ impl Actor for Session {
             }
             SessionMsg::Interrupt => {
                 state.interrupted = true;
-                if state.fold.in_turn {
-                    stop(state, &ActorPath::main());
-                } else if state.one_turn {
-                    close(state);
+                if state.gone {
+                    interrupt(state);
                 }
             }
             SessionMsg::DiskFull => {
@@ -253,7 +254,12 @@ impl Actor for Session {
 }
 
 /// Starts the scheduler and, where there is something to do, the tree; ends at once where there is not.
+///
+/// Once, when its opening was shown and, for a session that is rebuilt, its history is there.
 async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(), ActorProcessingErr> {
+    if !state.shown || state.folding || std::mem::replace(&mut state.gone, true) {
+        return Ok(());
+    }
     start_scheduler(myself, state).await?;
     if state.fold.closed.is_some() && !state.fold.in_turn {
         finish(state);
@@ -264,6 +270,9 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
     } else {
         // Nothing is open and nothing is asked: the last result is given again (ENGINE 7).
         close(state);
+    }
+    if state.interrupted {
+        interrupt(state);
     }
     Ok(())
 }
@@ -298,12 +307,17 @@ fn append(state: &SessionState, body: Body) {
     state.env.book.journal(JournalMsg::Append { records });
 }
 
-fn committed(state: &mut SessionState, record: &Arc<Record>) {
+/// Applies a record; agents are spawned from the snapshots that it keeps.
+fn fold(state: &mut SessionState, record: &Record) {
     state.fold.step(record);
+    if let Body::SnapshotTaken(snapshot) = &record.body {
+        state.env.snapshots.insert(record.seq, Arc::new((**snapshot).clone()));
+    }
+}
+
+fn committed(state: &mut SessionState, record: &Record) {
+    fold(state, record);
     match &record.body {
-        Body::SnapshotTaken(snapshot) => {
-            state.env.snapshots.insert(record.seq, Arc::new((**snapshot).clone()));
-        }
         Body::TurnFinished { .. } if state.one_turn => close(state),
         Body::SessionClosed { .. } => finish(state),
         _ => {}
@@ -333,6 +347,15 @@ fn close(state: &mut SessionState) {
 fn finish(state: &SessionState) {
     if let Some((reason, result)) = state.fold.closed.clone() {
         let _ = state.root.cast(RootMsg::Closed { reason, result, refusals: state.fold.refusals.clone() });
+    }
+}
+
+/// Stops the turn; a session of one turn ends.
+fn interrupt(state: &mut SessionState) {
+    if state.fold.in_turn {
+        stop(state, &ActorPath::main());
+    } else if state.one_turn {
+        close(state);
     }
 }
 
@@ -390,7 +413,7 @@ async fn main_failed(
     state: &mut SessionState,
     cause: String,
 ) -> Result<(), ActorProcessingErr> {
-    crate::root::forget_tree(&state.env);
+    crate::root::forget_tree(&state.env).await;
     match state.main_window.failed(Timestamp::now()) {
         Verdict::Restart => {
             let n = state.main_window.count();

@@ -3,8 +3,8 @@
 //! - Asked by the hub alone, one message at a time; kept outside of it, so that a restart of the hub loses nobody.
 //! - Owns one slot a subscriber: its queue, the number of the next record for it, and what it is owed.
 //! - A queue is never waited for. When it is full, the subscriber is left behind: events are left out and their numbers
-//!   remembered; when it has room for it, it gets `gap`, `snapshot`, and goes on from there. The end of the session is not
-//!   lost to it: `session_ended` follows the snapshot.
+//!   remembered; when it has room for it, it gets `gap`, `snapshot`, and goes on from there. Beginning and end of the
+//!   session are not lost to it: `session_started` goes before the gap, `session_ended` follows the snapshot.
 //! - Pieces of text and output are dropped first, when a queue is over half full, and without a gap: the whole text follows
 //!   in an event of its own.
 
@@ -19,8 +19,8 @@ use tokio::task::JoinHandle;
 
 use super::EventHubMsg;
 
-/// The least capacity of a subscriber's queue: a gap, a snapshot and the end of the session go out together.
-pub const LEAST_CAPACITY: usize = 3;
+/// The least capacity of a subscriber's queue: beginning, gap, snapshot and end of the session go out together.
+pub const LEAST_CAPACITY: usize = 4;
 
 /// Somebody who wants to see events.
 pub struct Subscriber {
@@ -54,7 +54,10 @@ struct Slot {
 }
 
 /// A snapshot, and what goes around it.
+#[derive(Default)]
 struct Owed {
+    /// The beginning of the session, when no hub came so far as to show it.
+    started: Option<Arc<Event>>,
     /// First and last record whose events were left out; `None` for one that has just begun.
     gap: Option<(Seq, Seq)>,
     /// The end of the session, when it came meanwhile.
@@ -71,6 +74,11 @@ impl Drop for Waiter {
 }
 
 impl Subscribers {
+    /// Adds a subscriber before the session's first hub is started; it sees everything after record `last`.
+    pub(crate) fn add(&self, subscriber: Subscriber, last: Seq) {
+        self.slots().add(subscriber, last);
+    }
+
     /// Tells whether this is the first hub of the session.
     pub(super) fn open(&self) -> bool {
         !std::mem::replace(&mut self.slots().0.opened, true)
@@ -91,7 +99,7 @@ impl Slots<'_> {
             tracing::warn!("a subscriber's queue holds fewer than {LEAST_CAPACITY} events: it is not taken");
             return;
         }
-        let owed = snapshot.then_some(Owed { gap: None, ended: None });
+        let owed = snapshot.then(Owed::default);
         self.0.slots.push(Slot { sender, next: last + 1, owed, waiter: None });
     }
 
@@ -110,10 +118,20 @@ impl Slots<'_> {
     }
 
     /// Notes that another hub has ended: what it was doing up to record `last` may not have reached everybody.
-    pub(super) fn all_left_behind(&mut self, last: Seq) {
+    ///
+    /// `started` and `ended` are the session's beginning and end so far, for those who have not seen them.
+    pub(super) fn all_left_behind(
+        &mut self,
+        last: Seq,
+        started: Option<&Arc<Event>>,
+        ended: Option<&Arc<Event>>,
+    ) {
         for slot in &mut self.0.slots {
             let next = slot.next;
-            let owed = slot.owed.get_or_insert(Owed { gap: None, ended: None });
+            let unseen = |event: Option<&Arc<Event>>| event.filter(|event| event.seq >= next).cloned();
+            let owed = slot.owed.get_or_insert_default();
+            owed.started = owed.started.take().or_else(|| unseen(started));
+            owed.ended = owed.ended.take().or_else(|| unseen(ended));
             // Live events may be lost where no record is.
             let (from, to) = owed.gap.unwrap_or((next, last));
             owed.gap = Some((from.min(last), to.max(last)));
@@ -169,7 +187,7 @@ impl Slot {
                 Err(TrySendError::Full(_)) => {}
             }
         }
-        let new = || Owed { gap: Some((event.seq, event.seq)), ended: None };
+        let new = || Owed { gap: Some((event.seq, event.seq)), ..Owed::default() };
         let owed = self.owed.get_or_insert_with(new);
         if matches!(event.body, EventBody::Session(SessionEvent::SessionEnded { .. })) {
             owed.ended = Some(event.clone());
@@ -181,11 +199,13 @@ impl Slot {
 
     /// Sends what is owed, all of it or nothing.
     fn pay(&self, gap: Option<Arc<Event>>, snapshot: impl FnOnce() -> Arc<Event>) -> Paid {
+        let started = self.owed.as_ref().and_then(|owed| owed.started.clone());
         let ended = self.owed.as_ref().and_then(|owed| owed.ended.clone());
-        let due = 1 + usize::from(gap.is_some()) + usize::from(ended.is_some());
+        let due =
+            1 + usize::from(started.is_some()) + usize::from(gap.is_some()) + usize::from(ended.is_some());
         match self.sender.try_reserve_many(due) {
             Ok(permits) => {
-                let events = gap.into_iter().chain([snapshot()]).chain(ended);
+                let events = started.into_iter().chain(gap).chain([snapshot()]).chain(ended);
                 permits.zip(events).for_each(|(permit, event)| permit.send(event));
                 Paid::Yes
             }
