@@ -309,7 +309,11 @@ async fn session_failed(
 }
 
 /// Says that somebody who takes orders was rebuilt: one that it had not looked at yet is lost, and has no receipt.
+/// Before the opening was shown there are none.
 fn rebuilt(state: &RootState, who: &str, cause: &str, mend: &str) {
+    if !state.shown {
+        return;
+    }
     let message = format!("the {who} failed and was rebuilt: {cause}");
     let notice = NoticeEvent::Warning { message, mend: Some(mend.to_owned()) };
     state.env.live(&ActorPath::main(), EventBody::Notice(notice));

@@ -24,6 +24,22 @@ impl Failure {
         Self { reason: EndReason::Failed, message: message.into(), mend: None }
     }
 
+    /// Returns `error` with what caused it, in one line.
+    pub fn with_causes(error: &dyn std::error::Error) -> String {
+        let mut text = error.to_string();
+        let mut next = error.source();
+        while let Some(cause) = next {
+            let said = cause.to_string();
+            // Some errors say their cause themselves.
+            if !text.ends_with(&said) {
+                text.push_str(": ");
+                text.push_str(&said);
+            }
+            next = cause.source();
+        }
+        text
+    }
+
     /// Returns the error with what to do about it.
     #[must_use]
     pub fn mend(mut self, mend: impl Into<String>) -> Self {

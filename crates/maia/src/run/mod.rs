@@ -166,6 +166,14 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     }))?;
     // What still runs is of no use: the session's end is recorded, or it can be resumed.
     runtime.shutdown_background();
+    if !closed.recorded {
+        let mend = if open::is_kept(&project, &name) {
+            format!("nothing that was recorded is lost; go on with: maia run --resume {name}")
+        } else {
+            "nothing had begun: give the request again".to_owned()
+        };
+        return Err(Failure::failed(closed.result).mend(mend));
+    }
     finish(&closed, form, &name, &place)
 }
 
@@ -176,10 +184,6 @@ fn finish(
     name: &str,
     place: &Place,
 ) -> Result<u8, Failure> {
-    if !closed.recorded {
-        return Err(Failure::failed(closed.result.clone())
-            .mend(format!("nothing that was recorded is lost; go on with: maia run --resume {name}")));
-    }
     if form == Form::Text {
         if closed.reason == EndReason::Failed || closed.reason == EndReason::Endpoint {
             eprintln!("maia: {}", crate::print::plain(&closed.result));

@@ -47,6 +47,7 @@ pub fn create(project: &Path) -> Result<Opened, Failure> {
 }
 
 fn state_folder(project: &Path, error: &dyn std::error::Error) -> Failure {
+    let error = Failure::with_causes(error);
     Failure::failed(format!("the folder for sessions, {}, cannot be used: {error}", project.display())).mend(
         "make it writable, or set XDG_STATE_HOME to a folder that is: maia records every step before it takes it",
     )
@@ -80,8 +81,15 @@ pub fn find(project: &Path, wanted: &str, has_prompt: bool) -> Result<Opened, Fa
     Ok(opened)
 }
 
+/// Tells whether anything is recorded of the session called `name`.
+pub fn is_kept(project: &Path, name: &str) -> bool {
+    maia_journal::sessions(project)
+        .is_ok_and(|listing| listing.sessions.iter().any(|session| session.name == name))
+}
+
 fn open(dir: &Path, session: String, name: String) -> Result<Opened, Failure> {
     let opened = JournalFile::open(dir).map_err(|error| {
+        let error = Failure::with_causes(&error);
         Failure::failed(format!("the session in {} cannot be opened: {error}", dir.display()))
             .mend("if another maia has it open, end that one or wait for it")
     })?;

@@ -26,7 +26,7 @@ pub fn choose(arguments: &RunArguments, settings: &Settings) -> Result<Model, Fa
     let name = chosen.map(|chosen| chosen.name);
     if let Some(file) = name.as_deref().and_then(|name| name.strip_prefix("script:")) {
         let script = Script::load(Path::new(file)).map_err(|error| {
-            Failure::usage(error.to_string()).mend("each line is a JSON object: {\"agent\": …, \"answer\": {…}}")
+            Failure::usage(Failure::with_causes(&error)).mend("each line is a JSON object: {\"agent\": …, \"answer\": {…}}")
         })?;
         return Ok(Model { provider: Provider::Script(script), name });
     }
