@@ -122,15 +122,21 @@ impl AddressBook {
     }
 
     /// Waits until everybody at and below the agent at `agent` has ended, and takes them out of the table; returns the
-    /// executors among them.
+    /// executors among them. Whoever stands at or below a path of `except` is left alone.
     ///
     /// For the time after their supervisor has failed: they were killed with it, and each ends at its next await. Until
     /// then it may still act, or put somebody into the table; a new one beside it would do everything a second time.
-    pub async fn bury(&self, agent: &ActorPath) -> Vec<ActorPath> {
+    pub async fn bury(&self, agent: &ActorPath, except: &[ActorPath]) -> Vec<ActorPath> {
         let supervisor = supervisor_of(agent);
         let mut executors = Vec::new();
         loop {
-            let these = self.0.iter().filter(|entry| entry.key().is_within(agent) || *entry.key() == supervisor);
+            let spared = |path: &ActorPath| {
+                except.iter().any(|except| path.is_within(except) || *path == supervisor_of(except))
+            };
+            let these = self.0.iter().filter(|entry| {
+                let path = entry.key();
+                (path.is_within(agent) || *path == supervisor) && !spared(path)
+            });
             let these: Vec<_> = these.map(|entry| (entry.key().clone(), entry.value().clone())).collect();
             if these.is_empty() {
                 return executors;

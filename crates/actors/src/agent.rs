@@ -25,6 +25,8 @@ use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
 use crate::model_gateway::{ModelGatewayMsg, RequestKey};
 use crate::scheduler::SchedulerMsg;
+use crate::session::SessionMsg;
+use crate::tool_executor::Given;
 
 /// What an agent can be told.
 pub enum AgentMsg {
@@ -273,8 +275,28 @@ fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records:
         }
         effects.extend(turn::step(machine, record));
     }
+    show_graphs(state, records);
     for effect in effects {
         carry_out(myself, state, effect);
+    }
+}
+
+/// Shows the task graphs that these records have changed.
+fn show_graphs(state: &AgentWorkerState, records: &[Arc<Record>]) {
+    let Some(machine) = &state.machine else { return };
+    let touched = records.iter().filter_map(|record| match &record.body {
+        Body::ToolIntent { call, tool, .. } if tool == "Delegate" => Some(call.clone()),
+        Body::Delegated(delegated) => delegated.call.task().map(|_| delegated.call.base()),
+        Body::ChildFinished(finished) => finished.call.task().map(|_| finished.call.base()),
+        _ => None,
+    });
+    let mut touched: Vec<_> = touched.collect();
+    touched.dedup();
+    for id in touched {
+        if let Some(graph) = machine.call(&id).and_then(|call| call.graph.as_ref()) {
+            let body = AgentEvent::Graph { call: id, tasks: graph.view() };
+            state.env.live(&state.path, EventBody::Agent(body));
+        }
     }
 }
 
@@ -322,6 +344,9 @@ fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, effect: 
             env.spawned.fetch_add(1, Ordering::Relaxed);
             env.book.supervisor(&supervisor, AgentSupervisorMsg::SpawnChild { child, call });
         }
+        Effect::SpawnBeside { child, call } => {
+            env.book.session(SessionMsg::SpawnBeside { child, call });
+        }
         Effect::StopChild { child } => {
             let by = state.path.to_string();
             env.book.supervisor(&supervisor, AgentSupervisorMsg::StopChild { child, by });
@@ -345,12 +370,22 @@ fn executor_of(state: &AgentWorkerState, call: &CallId) -> Option<ActorPath> {
     state.machine.as_ref()?.call(call).map(|call| call.actor.clone())
 }
 
-fn execute(state: &AgentWorkerState, id: &CallId, stage: Stage, recover: bool) {
-    let Some(machine) = &state.machine else { return };
-    let Some(call) = machine.call(id) else { return };
-    let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
-    let call = Box::new(call.clone());
-    let message = AgentSupervisorMsg::Execute { call, stage, seen, recover };
+fn execute(state: &mut AgentWorkerState, id: &CallId, stage: Stage, recover: bool) {
+    let Some(machine) = state.machine.take() else { return };
+    if let Some(call) = machine.call(id) {
+        hand_over(state, &machine, call.clone(), stage, recover);
+    }
+    state.machine = Some(machine);
+}
+
+/// Gives a call to its executor, with what only the agent knows.
+fn hand_over(state: &mut AgentWorkerState, machine: &State, call: Call, stage: Stage, recover: bool) {
+    let given = Given {
+        seen: call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned()),
+        rules: effective_rules(state, machine),
+        model: machine.setup.as_ref().map(|setup| setup.model.clone()).unwrap_or_default(),
+    };
+    let message = AgentSupervisorMsg::Execute { call: Box::new(call), stage, given, recover };
     state.env.book.supervisor(&supervisor_of(&state.path), message);
 }
 
@@ -416,14 +451,7 @@ fn prepare_files(state: &mut AgentWorkerState, machine: &State) {
         turn::startable(machine).into_iter().filter(|call| turn::is_file_tool(&call.name)).cloned().collect();
     for call in files {
         if state.preparing.insert(call.id.clone()) {
-            let seen = call.target.as_ref().and_then(|target| machine.seen.get(&target.path).cloned());
-            let message = AgentSupervisorMsg::Execute {
-                call: Box::new(call),
-                stage: Stage::Prepare,
-                seen,
-                recover: false,
-            };
-            state.env.book.supervisor(&supervisor_of(&state.path), message);
+            hand_over(state, machine, call, Stage::Prepare, false);
         }
     }
 }

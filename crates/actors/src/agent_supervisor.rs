@@ -26,7 +26,7 @@ use crate::journal::JournalMsg;
 use crate::lock_table::{Holder, LockTableMsg};
 use crate::reaper::ReaperMsg;
 use crate::session::SessionMsg;
-use crate::tool_executor::{ToolExecutor, ToolExecutorArgs, ToolExecutorMsg};
+use crate::tool_executor::{Given, ToolExecutor, ToolExecutorArgs, ToolExecutorMsg};
 
 /// How far a call is to be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub enum AgentSupervisorMsg {
         call: Box<Call>,
         /// How far.
         stage: Stage,
-        /// Hash of its file as the agent last saw it.
-        seen: Option<String>,
+        /// What the agent tells of itself.
+        given: Given,
         /// Whether it had begun before the worker was rebuilt: then it is not begun again, only found.
         recover: bool,
     },
@@ -181,14 +181,14 @@ impl Actor for AgentSupervisor {
             AgentSupervisorMsg::StopChild { child, by } => {
                 book.supervisor(&supervisor_of(&child), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
             }
-            AgentSupervisorMsg::Execute { call, stage, seen, recover } => {
+            AgentSupervisorMsg::Execute { call, stage, given, recover } => {
                 if book.executor(&call.actor, ToolExecutorMsg::Proceed { stage }) {
                     return Ok(());
                 }
                 if recover {
                     book.agent(&state.path, AgentMsg::ExecutorMissing { call: call.id.clone() });
                 } else {
-                    start_executor(&myself, state, *call, stage, seen).await?;
+                    start_executor(&myself, state, *call, stage, given).await?;
                 }
             }
             AgentSupervisorMsg::StopCall { executor, call } => {
@@ -228,7 +228,7 @@ impl Actor for AgentSupervisor {
             SupervisionEvent::ActorTerminated(cell, ..) => {
                 let id = cell.get_id();
                 if let Some((executor, _)) = state.executors.remove(&id) {
-                    forget_executor(state, &executor);
+                    forget_executor(&state.env, &executor);
                 }
                 if let Some(child) = state.children.remove(&id) {
                     forget_tree(state, &child.path).await;
@@ -288,10 +288,10 @@ async fn start_executor(
     state: &mut AgentSupervisorState,
     call: Call,
     stage: Stage,
-    seen: Option<String>,
+    given: Given,
 ) -> Result<(), ActorProcessingErr> {
     let (path, id) = (call.actor.clone(), call.id.clone());
-    let args = ToolExecutorArgs { call, agent: state.path.clone(), seen, env: state.env.clone() };
+    let args = ToolExecutorArgs { call, agent: state.path.clone(), given, env: state.env.clone() };
     let (executor, _) = Actor::spawn_linked(None, ToolExecutor, args, myself.get_cell()).await?;
     state.executors.insert(executor.get_id(), (path.clone(), id));
     // It stands in the table before it begins: what it asks for is answered by path.
@@ -355,7 +355,7 @@ fn fail(state: &mut AgentSupervisorState, cause: String) {
 }
 
 /// Returns the last record of a child that cannot write it itself; what it used is in its other records.
-fn failed_child(call: CallId, cause: String) -> Body {
+pub(crate) fn failed_child(call: CallId, cause: String) -> Body {
     Body::ChildFinished(Box::new(ChildFinished {
         call,
         outcome: Outcome::Failed,
@@ -367,7 +367,7 @@ fn failed_child(call: CallId, cause: String) -> Body {
 }
 
 fn executor_failed(state: &AgentSupervisorState, executor: &ActorPath, call: CallId, error: &str) {
-    forget_executor(state, executor);
+    forget_executor(&state.env, executor);
     let session = state.env.session.clone();
     let kill = ReaperMsg::Kill { session, executor: executor.clone() };
     let _ = state.env.process.reaper.load().cast(kill);
@@ -378,16 +378,17 @@ fn executor_failed(state: &AgentSupervisorState, executor: &ActorPath, call: Cal
     state.env.book.agent(&state.path, AgentMsg::Input(input));
 }
 
-fn forget_executor(state: &AgentSupervisorState, executor: &ActorPath) {
-    state.env.book.remove(executor);
-    let holder = Holder { session: state.env.session.clone(), executor: executor.clone() };
-    let _ = state.env.process.locks.load().cast(LockTableMsg::Release { holder });
+/// Forgets an executor that has ended: nobody is sent to it, and it holds no lock.
+pub(crate) fn forget_executor(env: &SessionEnv, executor: &ActorPath) {
+    env.book.remove(executor);
+    let holder = Holder { session: env.session.clone(), executor: executor.clone() };
+    let _ = env.process.locks.load().cast(LockTableMsg::Release { holder });
 }
 
 /// Forgets everybody at and below `path`: they go with its supervisor.
 async fn forget_tree(state: &AgentSupervisorState, path: &ActorPath) {
-    for executor in state.env.book.bury(path).await {
-        forget_executor(state, &executor);
+    for executor in state.env.book.bury(path, &[]).await {
+        forget_executor(&state.env, &executor);
     }
 }
 

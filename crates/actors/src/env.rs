@@ -84,9 +84,13 @@ impl SessionEnv {
 
     /// Tells whether the allow rules of a definition count: only those of one that is known now, byte for byte (ENGINE 7).
     pub fn allow_counts(&self, definition: &str, hash: &str) -> bool {
-        let latest =
-            self.snapshots.iter().max_by_key(|entry| *entry.key()).map(|entry| entry.value().clone());
-        latest.is_some_and(|snapshot| snapshot.agent(definition).is_some_and(|known| known.hash == hash))
+        self.latest_snapshot().agent(definition).is_some_and(|known| known.hash == hash)
+    }
+
+    /// Returns the snapshot that agents are spawned from now.
+    pub fn latest_snapshot(&self) -> Arc<Snapshot> {
+        let latest = self.snapshots.iter().max_by_key(|entry| *entry.key());
+        latest.map(|entry| entry.value().clone()).unwrap_or_default()
     }
 
     /// Returns the snapshot in force for an agent that was spawned with number `seq`.

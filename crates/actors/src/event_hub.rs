@@ -256,6 +256,8 @@ fn carry_out(
                 slots.passed(record.seq);
             }
         }
+        // The end of the session is the last that is told of it; what an agent still says comes too late.
+        EventHubMsg::Live { .. } if tree.ended.is_some() => {}
         EventHubMsg::Live { actor, body } => slots.offer(&live(env, tree, actor, body)),
         EventHubMsg::Subscribe { subscriber } => slots.add(subscriber, tree.last),
         EventHubMsg::Room => {}

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use maia_core::permission::suggest_allow;
+use maia_core::permission::lacking_rules;
 use maia_core::question::{Question, Queue};
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::permission::AnsweredBy;
@@ -182,16 +182,14 @@ fn refuse_unanswerable(state: &mut PermissionBrokerState) {
     }
 }
 
-/// Returns what the model is told of a refusal, with the rule that would allow the call where there is one.
+/// Returns what the model is told of a refusal, with the rules that would allow the call where there are any.
 fn refusal(state: &PermissionBrokerState, asked: &PermissionAsked) -> String {
     let why = asked.why.trim_end_matches('.');
-    let rule = suggest_allow(&asked.tool, &asked.input, asked.target.as_ref(), &state.env.place);
-    match rule {
-        // Quoted so that the line can be pasted into a shell as it stands.
-        Some(rule) => {
-            let rule = rule.replace('\'', r"'\''");
-            format!("{why}; nobody can answer here. To allow it: --allow '{rule}'")
-        }
-        None => format!("{why}; nobody can answer here, and no rule may allow it"),
+    let rules = lacking_rules(&asked.tool, &asked.input, asked.target.as_ref(), &state.env.place);
+    if rules.is_empty() {
+        return format!("{why}; nobody can answer here, and no rule may allow it");
     }
+    // Quoted so that the line can be pasted into a shell as it stands.
+    let flags = rules.iter().map(|rule| format!(" --allow '{}'", rule.replace('\'', r"'\''")));
+    format!("{why}; nobody can answer here. To allow it:{}", flags.collect::<String>())
 }

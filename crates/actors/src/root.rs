@@ -298,7 +298,12 @@ async fn session_failed(
     match state.session.window.failed(Timestamp::now()) {
         Verdict::Restart => {
             start_session(myself, state, true).await?;
-            rebuilt(state, "session", &cause, "give an order of the last moments again if nothing came of it");
+            rebuilt(
+                state,
+                "session",
+                &cause,
+                "give an order of the last moments again if nothing came of it",
+            );
             Ok(())
         }
         Verdict::Escalate => {
@@ -322,7 +327,7 @@ fn rebuilt(state: &RootState, who: &str, cause: &str, mend: &str) {
 /// Forgets every agent and executor of a session, and ends what the process does for them.
 pub(crate) async fn forget_tree(env: &SessionEnv) {
     let session = env.session.clone();
-    for executor in env.book.bury(&ActorPath::main()).await {
+    for executor in env.book.bury(&ActorPath::main(), &[]).await {
         let holder = Holder { session: session.clone(), executor };
         let _ = env.process.locks.load().cast(LockTableMsg::Release { holder });
     }

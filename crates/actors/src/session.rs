@@ -16,12 +16,13 @@ use maia_protocol::event::{AgentEvent, EventBody, NoticeEvent};
 use maia_protocol::outcome::{EndReason, Totals};
 use maia_protocol::permission::AnsweredBy;
 use maia_protocol::record::TurnEnd;
-use maia_protocol::{ActorPath, Body, NewRecord, Op, Record};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use crate::address::{Address, supervisor_of};
 use crate::agent::AgentMsg;
-use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg};
+use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg, forget_executor};
+use crate::beside::Beside;
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
 use crate::permission_broker::PermissionBrokerMsg;
@@ -44,6 +45,13 @@ pub enum SessionMsg {
     Committed {
         /// In the journal's order.
         records: Vec<Arc<Record>>,
+    },
+    /// See that an agent that a person started beside the turn is at work.
+    SpawnBeside {
+        /// Its path.
+        child: ActorPath,
+        /// What it is known by instead of a call.
+        call: CallId,
     },
     /// An order from outside.
     Op(Op),
@@ -71,6 +79,7 @@ impl SessionMsg {
             Self::Go => "Go",
             Self::History { .. } => "History",
             Self::Committed { .. } => "Committed",
+            Self::SpawnBeside { .. } => "SpawnBeside",
             Self::Op(_) => "Op",
             Self::MainFailed { .. } => "MainFailed",
             Self::Interrupt => "Interrupt",
@@ -112,6 +121,7 @@ pub struct SessionState {
     /// Whether agents were started.
     gone: bool,
     main: Option<ActorId>,
+    beside: Beside,
     scheduler: Option<ActorId>,
     main_window: Window,
     scheduler_window: Window,
@@ -150,6 +160,7 @@ impl Actor for Session {
             shown: args.shown,
             gone: false,
             main: None,
+            beside: Beside::default(),
             scheduler: None,
             main_window: Window::default(),
             scheduler_window: Window::default(),
@@ -187,6 +198,10 @@ impl Actor for Session {
                 for record in &records {
                     committed(state, record);
                 }
+            }
+            SessionMsg::SpawnBeside { child, call } => {
+                let env = state.env.clone();
+                state.beside.start(&env, myself.get_cell(), child, call).await?;
             }
             SessionMsg::Op(op) => order(state, op),
             SessionMsg::MainFailed { cause } => {
@@ -236,14 +251,20 @@ impl Actor for Session {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
-            // Both end only with the session.
-            SupervisionEvent::ActorTerminated(..) => {}
+            // The main agent's supervisor and the scheduler end only with the session.
+            SupervisionEvent::ActorTerminated(cell, ..) => {
+                let env = state.env.clone();
+                state.beside.terminated(&env, cell.get_id()).await;
+            }
             SupervisionEvent::ActorFailed(cell, error) => {
                 let cause = error.to_string();
                 if state.main == Some(cell.get_id()) {
                     main_failed(&myself, state, cause).await?;
                 } else if state.scheduler == Some(cell.get_id()) {
                     scheduler_failed(&myself, state, cause).await?;
+                } else {
+                    let env = state.env.clone();
+                    state.beside.failed(&env, myself.get_cell(), cell.get_id(), &cause).await?;
                 }
             }
             #[expect(unreachable_patterns, reason = "the list of events depends on features of the library")]
@@ -265,7 +286,7 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
         finish(state);
         return Ok(());
     }
-    if state.fold.in_turn || !state.one_turn {
+    if state.fold.in_turn || !state.one_turn || !state.fold.open_agents.is_empty() {
         start_main(myself, state).await?;
     } else {
         // Nothing is open and nothing is asked: the last result is given again (ENGINE 7).
@@ -318,7 +339,12 @@ fn fold(state: &mut SessionState, record: &Record) {
 fn committed(state: &mut SessionState, record: &Record) {
     fold(state, record);
     match &record.body {
-        Body::TurnFinished { .. } if state.one_turn => close(state),
+        // What was started beside the turn belongs to the run: it ends before it.
+        Body::TurnFinished { .. } | Body::ChildFinished(_) if state.one_turn => {
+            if !state.fold.in_turn && state.fold.open_agents.is_empty() {
+                close(state);
+            }
+        }
         Body::SessionClosed { .. } => finish(state),
         _ => {}
     }
@@ -377,10 +403,25 @@ fn order(state: &SessionState, op: Op) {
             append(state, Body::UserMessage { turn: state.fold.turn + 1, text });
         }
         Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
-        Op::Spawn { agent, .. } => {
-            let message =
-                format!("\"{agent}\" was not started: only the main agent spawns agents in a headless run");
-            state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend: None }));
+        Op::Spawn { agent, task } => {
+            let latest = state.env.latest_snapshot();
+            let known = latest.agent(&agent);
+            if known.is_none() || task.trim().is_empty() {
+                let names: Vec<_> =
+                    latest.agents.iter().map(|agent| agent.definition.name.as_str()).collect();
+                let message = if known.is_none() {
+                    format!("there is no agent \"{agent}\"")
+                } else {
+                    format!("\"{agent}\" was given no task")
+                };
+                let mend = Some(format!("&agent task; known agents: {}", names.join(", ")));
+                state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend }));
+                return;
+            }
+            let message = AgentSupervisorMsg::ToAgent(Input::Spawn { agent, task });
+            if !state.env.book.supervisor(&supervisor_of(&ActorPath::main()), message) {
+                nobody(state, &ActorPath::main(), "asked to start an agent");
+            }
         }
         Op::Tell { actor, text } => {
             let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
@@ -413,7 +454,9 @@ async fn main_failed(
     state: &mut SessionState,
     cause: String,
 ) -> Result<(), ActorProcessingErr> {
-    crate::root::forget_tree(&state.env).await;
+    for executor in state.env.book.bury(&ActorPath::main(), &state.beside.paths()).await {
+        forget_executor(&state.env, &executor);
+    }
     match state.main_window.failed(Timestamp::now()) {
         Verdict::Restart => {
             let n = state.main_window.count();

@@ -3,19 +3,22 @@
 //! - Told by the supervisor: how far to go, to stop, to end; by the lock table: that it holds its lock.
 //! - Tells the agent by path: that it is prepared, and what came of the call. It keeps both until the agent has recorded
 //!   the result, so that an agent that is rebuilt meanwhile asks once more and loses nothing.
-//! - A file call takes the lock and computes first (Prepare), then changes the file (Run). A command just runs.
+//! - A file call takes the lock and computes first (Prepare), then changes the file (Run). Everything else just runs:
+//!   commands in processes, searches on a blocking thread, what touches nothing at once.
 //! - Never restarted. When it goes, however it goes, its task is aborted; a command's helper sees its pipe close and kills
 //!   whatever is left of the command (SAFETY 5).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use maia_core::permission::{Rules, is_hidden};
 use maia_core::turn::{Call, Input, is_file_tool};
 use maia_protocol::event::{AgentEvent, AgentState, EventBody, ToolEvent, WaitingFor};
 use maia_protocol::tool::{LockMode, ToolOutput, WriteIntent};
 use maia_protocol::{ActorPath, Body, NewRecord};
-use maia_tools::FileWork;
 use maia_tools::bash::{Cancel, Limits};
+use maia_tools::{FileWork, Workspace};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinHandle;
 
@@ -69,14 +72,24 @@ pub enum Work {
     Change(Box<FileWork>),
 }
 
+/// What an agent tells of itself with a call.
+pub struct Given {
+    /// Hash of the call's file as the agent last saw it.
+    pub seen: Option<String>,
+    /// The agent's rules of the moment: what they hide, a search leaves out (SAFETY 1).
+    pub rules: Arc<Rules>,
+    /// The agent's model.
+    pub model: String,
+}
+
 /// What an executor is started with.
 pub struct ToolExecutorArgs {
     /// The call.
     pub call: Call,
     /// The agent that made it.
     pub agent: ActorPath,
-    /// Hash of its file as the agent last saw it.
-    pub seen: Option<String>,
+    /// What that agent tells of itself.
+    pub given: Given,
     /// The session.
     pub env: Arc<SessionEnv>,
 }
@@ -100,7 +113,7 @@ enum Progress {
 pub struct ToolExecutorState {
     call: Call,
     agent: ActorPath,
-    seen: Option<String>,
+    given: Given,
     env: Arc<SessionEnv>,
     progress: Progress,
     /// When the call itself began: waiting for a lock or a person does not count.
@@ -134,7 +147,7 @@ impl Actor for ToolExecutor {
         Ok(ToolExecutorState {
             call: args.call,
             agent: args.agent,
-            seen: args.seen,
+            given: args.given,
             env: args.env,
             progress: Progress::New,
             began: None,
@@ -195,7 +208,7 @@ fn proceed(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState, st
                 // Its intent is recorded by a worker that prepared it with another executor, which is gone.
                 finished(state, ToolOutput::error("the preparation of this call was lost; send it again"));
             } else {
-                run_command(myself, state);
+                run(myself, state);
             }
         }
         (Progress::Ready(_), Stage::Run) => run_file(myself, state),
@@ -266,21 +279,13 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
         return;
     }
     let (myself, workspace) = (myself.clone(), state.env.workspace.clone());
-    let (call, seen) = (state.call.clone(), state.seen.clone());
+    let (call, seen) = (state.call.clone(), state.given.seen.clone());
     let writer =
         call.target.as_ref().and_then(|target| state.env.writers.get(&target.path)).map(|by| by.clone());
     let writer = writer.filter(|writer| *writer != state.agent);
     let task = tokio::spawn(async move {
         let prepared = tokio::task::spawn_blocking(move || {
-            let Some(target) = &call.target else {
-                // The same look again, for its error; a file that can be resolved now is not the one that was judged.
-                return match maia_tools::target(&call.name, &call.input, &workspace) {
-                    Err(output) => Err(output),
-                    Ok(_) => Err(ToolOutput::error(
-                        "target_changed: the path leads elsewhere now than when the call was judged; send it again",
-                    )),
-                };
-            };
+            let Some(target) = &call.target else { return Err(unresolved(&call, &workspace)) };
             maia_tools::prepare(&call.name, &call.input, target, seen.as_deref(), &workspace)
                 .map(|work| Work::Change(Box::new(work)))
                 .map_err(|output| name_writer(output, writer))
@@ -290,6 +295,17 @@ fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
         let _ = myself.cast(ToolExecutorMsg::Prepared(prepared));
     });
     state.task = Some(AbortOnDrop(task));
+}
+
+/// Returns why a call has no file or folder: the same look again, for its error. Blocks.
+fn unresolved(call: &Call, workspace: &Workspace) -> ToolOutput {
+    match maia_tools::target(&call.name, &call.input, workspace) {
+        Err(output) => output,
+        // What can be resolved now is not what was judged.
+        Ok(_) => ToolOutput::error(
+            "target_changed: the path leads elsewhere now than when the call was judged; send it again",
+        ),
+    }
 }
 
 /// Adds who changed the file, where it was another agent (ENGINE 5).
@@ -326,6 +342,42 @@ fn run_file(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
         });
         let _ = myself.cast(ToolExecutorMsg::Finished(output));
     });
+}
+
+/// Runs a call that changes no file by itself.
+fn run(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
+    match state.call.name.as_str() {
+        "Bash" => run_command(myself, state),
+        "Glob" | "Grep" => run_search(myself, state),
+        "TodoWrite" => finished(state, maia_tools::todo(&state.call.input)),
+        "CurrentModel" => finished(state, maia_tools::current_model(&state.given.model)),
+        other => {
+            let text = format!("unknown_tool: nothing carries out calls of {other}");
+            finished(state, ToolOutput::error(text));
+        }
+    }
+}
+
+fn run_search(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {
+    state.progress = Progress::Running;
+    let (myself, env, call) = (myself.clone(), state.env.clone(), state.call.clone());
+    let (rules, cancel) = (state.given.rules.clone(), state.cancel.clone());
+    // A blocking thread cannot be aborted: when this task is, the search is told to end.
+    let guard = cancel.clone().drop_guard();
+    let task = tokio::spawn(async move {
+        let search = move || {
+            let Some(target) = &call.target else { return unresolved(&call, &env.workspace) };
+            let hidden = |path: &Path| is_hidden(&rules, &call.name, path, &env.place);
+            let search = if call.name == "Glob" { maia_tools::glob } else { maia_tools::grep };
+            search(&call.input, target, &env.workspace, &hidden, &cancel)
+        };
+        let output = tokio::task::spawn_blocking(search)
+            .await
+            .unwrap_or_else(|error| ToolOutput::error(format!("the call failed: {error}")));
+        drop(guard);
+        let _ = myself.cast(ToolExecutorMsg::Finished(output));
+    });
+    state.task = Some(AbortOnDrop(task));
 }
 
 fn run_command(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {

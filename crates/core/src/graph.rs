@@ -11,7 +11,7 @@ use maia_protocol::event::{GraphTask, TaskState};
 use maia_protocol::outcome::Outcome;
 use petgraph::Direction;
 use petgraph::acyclic::Acyclic;
-use petgraph::data::{Build as _, DataMapMut as _};
+use petgraph::data::Build as _;
 use petgraph::graph::NodeIndex;
 use petgraph::stable_graph::StableDiGraph;
 use serde::{Deserialize, Serialize, Serializer};
@@ -68,7 +68,7 @@ struct Node {
 /// The graph with how far its tasks are.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    tasks: Acyclic<StableDiGraph<Node, ()>>,
+    tasks: StableDiGraph<Node, ()>,
     on_failure: OnFailure,
 }
 
@@ -129,7 +129,8 @@ impl Graph {
                 }
             }
         }
-        let mut graph = Self { tasks, on_failure: written.on_failure };
+        // Checked edge by edge; from here on no edge changes.
+        let mut graph = Self { tasks: tasks.into_inner(), on_failure: written.on_failure };
         graph.unblock();
         Ok(graph)
     }

@@ -42,9 +42,25 @@ pub enum Provider {
     Http(Client),
     /// A script.
     Script(Script),
+    /// The main agent's first request is answered beforehand, everything else by another (`maia run --plan`).
+    Opening {
+        /// The first answer.
+        answer: Box<Answer>,
+        /// Who answers everything else.
+        then: Box<Provider>,
+    },
 }
 
 impl Provider {
+    /// Returns the script that plays, if one does.
+    pub fn script(&self) -> Option<&Script> {
+        match self {
+            Self::Http(_) => None,
+            Self::Script(script) => Some(script),
+            Self::Opening { then, .. } => then.script(),
+        }
+    }
+
     /// Asks for the answer to `request`, the `step`-th of `agent`. Dropping the future breaks it off.
     ///
     /// # Errors
@@ -59,6 +75,11 @@ impl Provider {
         match self {
             Self::Http(client) => client.chat(request, on_delta).await,
             Self::Script(script) => script.chat(agent, step, request, on_delta).await,
+            Self::Opening { answer, .. } if step == 1 && *agent == ActorPath::main() => {
+                Ok(Answered { answer: (**answer).clone(), first_token_ms: None, duration_ms: 0 })
+            }
+            // The future of the inner one is boxed: the type holds itself.
+            Self::Opening { then, .. } => Box::pin(then.chat(agent, step, request, on_delta)).await,
         }
     }
 
@@ -70,6 +91,7 @@ impl Provider {
         match self {
             Self::Http(client) => client.models().await,
             Self::Script(_) => Ok(vec!["script".to_owned()]),
+            Self::Opening { then, .. } => Box::pin(then.models()).await,
         }
     }
 }

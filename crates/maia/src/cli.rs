@@ -137,7 +137,8 @@ fn permissions_check() -> Result<u8, Failure> {
     };
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+        let line =
+            line.map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
         if line.trim().is_empty() {
             continue;
         }

@@ -104,7 +104,9 @@ fn progress(event: &Event) -> Option<String> {
         EventBody::Tool(ToolEvent::PermissionAsked { tool, why, .. }) => {
             format!("{indent}? {who} asks for {tool}: {why}")
         }
-        EventBody::Notice(NoticeEvent::Warning { message, mend }) => notice("warning", message, mend.as_ref()),
+        EventBody::Notice(NoticeEvent::Warning { message, mend }) => {
+            notice("warning", message, mend.as_ref())
+        }
         EventBody::Notice(NoticeEvent::Error { message, mend }) => notice("error", message, mend.as_ref()),
         EventBody::Talk(TalkEvent::MessageReceived { from, text }) => {
             format!("{indent}  {who} was told by {from}: {}", first_line(text))

@@ -89,18 +89,16 @@ pub enum Trust {
 ///
 /// # Errors
 /// A hash that differs, and a bare `--trust` in a run for a stranger's pull request (exit 2).
-pub fn decide(
-    trust: &Trust,
-    places: &Places,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Result<bool, Failure> {
+pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<String>) -> Result<bool, Failure> {
     let items = items(places);
     match trust {
         Trust::No => Ok(false),
         Trust::All => {
             if for_a_fork(env) {
-                return Err(Failure::usage("--trust without a hash is refused in a run for a fork's pull request")
-                    .mend("name what you looked at: maia trust show, then --trust=HASH"));
+                return Err(Failure::usage(
+                    "--trust without a hash is refused in a run for a fork's pull request",
+                )
+                .mend("name what you looked at: maia trust show, then --trust=HASH"));
             }
             list(&items);
             Ok(true)
@@ -122,7 +120,11 @@ pub fn decide(
 
 fn list(items: &[Item]) {
     for item in items {
-        eprintln!("trusted for this run: {} {}", item.kind, crate::print::plain(&item.path.display().to_string()));
+        eprintln!(
+            "trusted for this run: {} {}",
+            item.kind,
+            crate::print::plain(&item.path.display().to_string())
+        );
     }
 }
 

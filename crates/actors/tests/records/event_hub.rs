@@ -188,6 +188,20 @@ async fn the_end_of_a_session_is_never_left_out() {
 }
 
 #[tokio::test]
+async fn nothing_follows_the_end_of_a_session() {
+    let fixture = Fixture::start(Vec::new()).await;
+    let mut all = fixture.subscribe(64, false);
+    fixture.batch(records(1));
+    fixture.batch([closed(2)]);
+    fixture.delta();
+    fixture.batch([committed(3, opened())]);
+    fixture.delta();
+    let told = until(&mut all, "text_delta 3").await;
+    let end = told.iter().position(|event| event == "session_ended 2").expect("it has ended");
+    assert_eq!(told[end + 1], "session_started 3", "{told:?}");
+}
+
+#[tokio::test]
 async fn pieces_of_text_are_dropped_first() {
     let fixture = Fixture::start(Vec::new()).await;
     let (mut slow, mut fast) = (fixture.subscribe(8, false), fixture.subscribe(64, false));

@@ -14,7 +14,7 @@ use super::calls::{
     answered, call_done, child_finished, graph_begun, judged, leave_no_call_open, reconciled, set, skip_tasks,
 };
 use super::effect::Effect;
-use super::state::{CallState, Phase, Setup, State};
+use super::state::{CallState, Pending, Phase, Setup, State};
 use super::texts;
 
 /// Applies `record` and returns the effects it calls for, in order.
@@ -31,7 +31,7 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
         Body::UserMessage { turn, text } => user_message(state, *turn, text),
         Body::Told { from, text } => {
             if state.phase != Phase::Ended {
-                state.pending.push((from.clone(), text.clone()));
+                state.pending.push(Pending { from: from.clone(), text: text.clone(), steers: true });
             }
             Vec::new()
         }
@@ -79,6 +79,12 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
         }
         Body::ToolDone { call, output, .. } => call_done(state, call, output.clone()),
         Body::Delegated(delegated) if record.actor == state.path => born(state, delegated, record),
+        Body::Delegated(delegated) if delegated.call.is_beside() => {
+            *state.numbered.entry(delegated.definition.clone()).or_default() += 1;
+            state.begun_beside += 1;
+            state.beside.push((record.actor.clone(), delegated.call.clone()));
+            vec![Effect::SpawnBeside { child: record.actor.clone(), call: delegated.call.clone() }]
+        }
         Body::Delegated(delegated) => {
             let base = delegated.call.base();
             let Some(call) = state.calls.iter_mut().find(|call| call.id == base) else {

@@ -167,12 +167,12 @@ fn finished(state: &State, closing: bool, text: &str, truncated: bool) -> End {
 /// Tells whether a natural end goes on for one more request, because somebody spoke meanwhile (W-stop-steer).
 pub(super) fn is_steered(state: &State) -> bool {
     let natural = matches!(&state.phase, Phase::Ending { end } if end.outcome == Outcome::Done);
-    natural && !state.pending.is_empty() && state.cancelled_by.is_none()
+    natural && state.pending.iter().any(|pending| pending.steers) && state.cancelled_by.is_none()
 }
 
 pub(super) fn drain_pending(state: &mut State) -> Vec<Block> {
     let told = std::mem::take(&mut state.pending);
-    let blocks = told.iter().map(|(from, text)| Block::Text { text: texts::told(from, text) }).collect();
+    let blocks = told.iter().map(|told| Block::Text { text: texts::told(&told.from, &told.text) }).collect();
     if !state.acted {
         // A turn that is taken back gives them back too.
         state.delivered.extend(told);

@@ -12,7 +12,7 @@ use crate::graph::Graph;
 
 use super::ask::{cancelled, last_assistant_text};
 use super::effect::Effect;
-use super::state::{Call, CallState, End, Phase, State};
+use super::state::{Call, CallState, End, Pending, Phase, State};
 use super::texts;
 
 pub(super) fn take_calls(state: &mut State, answered: &ModelAnswered) {
@@ -106,6 +106,12 @@ pub(super) fn call_done(state: &mut State, id: &CallId, output: ToolOutput) -> V
 pub(super) fn child_finished(state: &mut State, record: &Record, finished: &ChildFinished) -> Vec<Effect> {
     state.children.retain(|(child, _)| *child != record.actor);
     state.add_below(&finished.subtree);
+    if finished.call.is_beside() {
+        state.beside.retain(|(child, _)| *child != record.actor);
+        let text = texts::handed_to_parent(record.actor.as_str(), finished).text;
+        state.pending.push(Pending { from: record.actor.to_string(), text, steers: false });
+        return Vec::new();
+    }
     let output = texts::handed_to_parent(record.actor.as_str(), finished);
     match finished.call.task() {
         Some(task) => task_ended(state, &finished.call.base(), task, finished.outcome, output.text),

@@ -38,6 +38,13 @@ pub enum Effect {
         /// The call that waits for it.
         call: CallId,
     },
+    /// See that a child that a person started beside the turn is at work; it belongs to the session.
+    SpawnBeside {
+        /// Its path.
+        child: ActorPath,
+        /// What it is known by instead of a call.
+        call: CallId,
+    },
     /// End the model request under way.
     StopModel,
     /// End what runs for a call.
@@ -82,6 +89,9 @@ pub fn open(state: &State) -> Vec<Effect> {
         Phase::Ended => effects.push(Effect::Ended),
         _ => {}
     }
+    let beside = state.beside.iter();
+    effects
+        .extend(beside.map(|(child, call)| Effect::SpawnBeside { child: child.clone(), call: call.clone() }));
     for (child, call) in &state.children {
         effects.push(Effect::SpawnChild { child: child.clone(), call: call.clone() });
         if state.cancelled_by.is_some() {

@@ -22,5 +22,5 @@ pub use apply::step;
 pub use effect::{Effect, open, startable};
 pub use plan::{Context, Input, Limits, SpawnPlan, plan, wants_place};
 pub use prompt::{agent_tool, delegate_tool, request};
-pub use state::{Activity, Call, CallState, Phase, Setup, State, add, is_file_tool};
+pub use state::{Activity, Call, CallState, Pending, Phase, Setup, State, add, is_file_tool};
 pub use texts::handed_to_parent;

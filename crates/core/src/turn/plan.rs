@@ -83,6 +83,13 @@ pub enum Input {
         /// The text.
         text: String,
     },
+    /// A person starts a child beside the turn (`&agent task`).
+    Spawn {
+        /// Name of the definition.
+        agent: String,
+        /// The task.
+        task: String,
+    },
     /// Somebody asks it to stop.
     Cancel {
         /// Who.
@@ -134,7 +141,7 @@ pub struct SpawnPlan<'a> {
 pub fn plan(state: &State, context: &Context<'_>, inputs: &[Input]) -> Vec<NewRecord> {
     let mut ahead = Ahead { state: state.clone(), records: Vec::new(), now: context.now };
     for input in inputs {
-        ahead.take(input);
+        ahead.take(input, &context.spawn);
     }
     // Each round settles something, so it ends; the bound only keeps a mistake from spinning.
     for _ in 0..1_000 {
@@ -182,7 +189,7 @@ impl Ahead {
         self.push(self.state.path.clone(), body);
     }
 
-    fn take(&mut self, input: &Input) {
+    fn take(&mut self, input: &Input, spawn: &SpawnPlan<'_>) {
         match input {
             Input::Answered { step, answer, targets, cost_micros, first_token_ms, duration_ms } => {
                 let Phase::Asking { closing, .. } = self.state.phase else { return };
@@ -243,6 +250,14 @@ impl Ahead {
             Input::Told { from, text } => {
                 if self.state.phase != Phase::Ended {
                     self.own(Body::Told { from: from.clone(), text: text.clone() });
+                }
+            }
+            Input::Spawn { agent, task } => {
+                let call = CallId::new(&self.state.path, 0, self.state.begun_beside + 1);
+                // Who sends this has seen that the agent exists; limits are for models, not for the person (ENGINE 6).
+                if let Ok(delegated) = child(&self.state, call, agent, task.clone(), spawn) {
+                    let first = first_record(&self.state, delegated);
+                    self.push(first.actor, first.body);
                 }
             }
             Input::Cancel { by } => {

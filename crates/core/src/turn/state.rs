@@ -44,6 +44,17 @@ pub struct Setup {
     pub since: Timestamp,
 }
 
+/// A text that waits for the agent's next request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pending {
+    /// Who said it.
+    pub from: String,
+    /// The text.
+    pub text: String,
+    /// Whether it keeps a turn running: what somebody tells does, the result of work beside the turn waits for the person.
+    pub steers: bool,
+}
+
 /// Where an agent stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Phase {
@@ -180,7 +191,7 @@ pub struct State {
     /// The conversation, roles alternating.
     pub messages: Vec<Arc<Message>>,
     /// Texts told while it runs, waiting for the next request.
-    pub pending: Vec<(String, String)>,
+    pub pending: Vec<Pending>,
     /// Where it stands.
     pub phase: Phase,
     /// Number of the turn, for the main agent.
@@ -190,7 +201,7 @@ pub struct State {
     /// Blocks of the user's message that the turn was joined to; 0 when it began with a message of its own.
     pub turn_start_blocks: usize,
     /// Texts told that went into requests of a turn in which no call has begun: they come back with it.
-    pub delivered: Vec<(String, String)>,
+    pub delivered: Vec<Pending>,
     /// Whether a call has begun in this turn: after that a stop forgets nothing (ENGINE 5).
     pub acted: bool,
     /// Requests made in its life.
@@ -211,6 +222,10 @@ pub struct State {
     pub numbered: BTreeMap<String, u32>,
     /// Children that have begun and not ended, each with the call or task that waits for it.
     pub children: Vec<(ActorPath, CallId)>,
+    /// Children that a person started beside the turn and that have not ended; a stop of the turn leaves them.
+    pub beside: Vec<(ActorPath, CallId)>,
+    /// How many of those there ever were.
+    pub begun_beside: u32,
     /// Hash of what it last read or wrote, by file (ENGINE 5).
     pub seen: BTreeMap<PathBuf, String>,
     /// Who asked it to stop.
@@ -257,6 +272,8 @@ impl State {
             calls: Vec::new(),
             numbered: BTreeMap::new(),
             children: Vec::new(),
+            beside: Vec::new(),
+            begun_beside: 0,
             seen: BTreeMap::new(),
             cancelled_by: None,
             stop_answered: false,

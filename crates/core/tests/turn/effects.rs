@@ -42,7 +42,7 @@ impl Tree {
                 self.jobs.push(Job::Timer { agent: path.clone(), step });
             }
             Effect::Run { call } => self.execute(path, &call),
-            Effect::SpawnChild { child, .. } => {
+            Effect::SpawnChild { child, .. } | Effect::SpawnBeside { child, .. } => {
                 self.spawned += 1;
                 if !self.machines.contains_key(&child) && !self.gone.contains_key(&child) {
                     self.start(child);

@@ -6,6 +6,7 @@
 mod context;
 mod open;
 mod ops;
+mod plan;
 mod provider;
 mod tree;
 
@@ -14,7 +15,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use maia_actors::root::Closed;
-use maia_core::permission::{FaultKind, Place, Rules, suggest_allow};
+use maia_core::permission::{FaultKind, Place, Rules, lacking_rules};
+use maia_llm::Provider;
 use maia_protocol::outcome::EndReason;
 use maia_protocol::permission::Sandbox;
 use maia_protocol::snapshot::{KnownAgent, RuleSource};
@@ -40,6 +42,9 @@ pub struct RunArguments {
     /// Definition of the main agent.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Runs the task graph of a YAML file (tasks: id, agent, task, after; on_failure), then has the main agent report.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub plan: Option<PathBuf>,
     /// Goes on with a session, by name or id; without a request with what was interrupted.
     #[arg(long, value_name = "NAME")]
     pub resume: Option<String>,
@@ -128,6 +133,7 @@ struct Prepared {
     mode: Mode,
     sandbox: Sandbox,
     prompt: Option<String>,
+    plan: Option<plan::Plan>,
     notes: Vec<String>,
 }
 
@@ -137,7 +143,11 @@ struct Prepared {
 /// Whatever keeps a session from being opened.
 pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let mut prepared = prepare(&arguments)?;
-    let model = provider::choose(&arguments, &prepared.settings)?;
+    let mut model = provider::choose(&arguments, &prepared.settings)?;
+    if let Some(plan) = prepared.plan.take() {
+        let answer = Box::new(plan.answer());
+        model.provider = Provider::Opening { answer, then: Box::new(model.provider) };
+    }
     let project = prepared.places.project();
     let mut opened = match &arguments.resume {
         Some(wanted) => open::find(&project, wanted, prepared.prompt.is_some())?,
@@ -178,12 +188,7 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
 }
 
 /// Prints the end and returns the exit code.
-fn finish(
-    closed: &Closed,
-    form: Form,
-    name: &str,
-    place: &Place,
-) -> Result<u8, Failure> {
+fn finish(closed: &Closed, form: Form, name: &str, place: &Place) -> Result<u8, Failure> {
     if form == Form::Text {
         if closed.reason == EndReason::Failed || closed.reason == EndReason::Endpoint {
             eprintln!("maia: {}", crate::print::plain(&closed.result));
@@ -197,10 +202,10 @@ fn finish(
     }
     let mut rules = Vec::new();
     for asked in &closed.refusals {
-        if let Some(rule) = suggest_allow(&asked.tool, &asked.input, asked.target.as_ref(), place)
-            && !rules.contains(&rule)
-        {
-            rules.push(rule);
+        for rule in lacking_rules(&asked.tool, &asked.input, asked.target.as_ref(), place) {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
         }
     }
     if !closed.refusals.is_empty() {
@@ -221,6 +226,7 @@ fn shell_quoted(text: &str) -> String {
 
 fn limits(arguments: &RunArguments) -> tree::LimitFlags {
     tree::LimitFlags {
+        max_iterations: arguments.max_iterations,
         max_parallel_agents: arguments.max_parallel_agents,
         max_agent_depth: arguments.max_agent_depth,
         max_spawns: arguments.max_spawns,
@@ -236,8 +242,10 @@ fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
         (false, None) => Sandbox::None,
     };
     if mode == Mode::Auto && sandbox == Sandbox::None {
-        return Err(Failure::usage("--mode auto needs a boundary, and this version has no sandbox of its own yet")
-            .mend("say --no-sandbox to run commands unconfined, or --sandbox external in a container"));
+        return Err(Failure::usage(
+            "--mode auto needs a boundary, and this version has no sandbox of its own yet",
+        )
+        .mend("say --no-sandbox to run commands unconfined, or --sandbox external in a container"));
     }
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
     let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
@@ -260,31 +268,37 @@ fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
             })?)
         }
     };
-    let flags = RuleSet {
-        allow: arguments.allow.clone(),
-        ask: arguments.ask.clone(),
-        deny: arguments.deny.clone(),
-    };
+    let flags =
+        RuleSet { allow: arguments.allow.clone(), ask: arguments.ask.clone(), deny: arguments.deny.clone() };
     let mut sources = settings.rules.clone();
+    let plan = arguments.plan.as_deref().map(|file| plan::read(file, &agents)).transpose()?;
+    if let Some(plan) = &plan {
+        // Who runs a plan asks for its agents (mission M20.3b-amp); deny and ask rules still come first.
+        sources.push(RuleSource { source: plan.source.clone(), rules: plan.rules() });
+    }
     if flags != RuleSet::default() {
         sources.push(RuleSource { source: "command line".to_owned(), rules: flags });
     }
     let (rules, faults) = Rules::compile(&sources);
-    if let Some(fault) = faults.iter().find(|fault| fault.kind == FaultKind::Malformed && fault.source == "command line") {
+    if let Some(fault) =
+        faults.iter().find(|fault| fault.kind == FaultKind::Malformed && fault.source == "command line")
+    {
         return Err(Failure::usage(fault.to_string()));
     }
     notes.extend(faults.iter().map(ToString::to_string));
     let mut tools = maia_tools::specs();
-    tools.extend(maia_core::turn::agent_tool(&agents));
+    if let Some(agent) = maia_core::turn::agent_tool(&agents) {
+        tools.extend([agent, maia_core::turn::delegate_tool()]);
+    }
     let context = context::read(&places.cwd, &mut notes);
     let facts = context::facts(&places.cwd);
     let snapshot = Snapshot { rules: sources, agents, context, tools, facts };
-    let prompt = prompt(arguments)?;
+    let prompt = prompt(arguments)?.or_else(|| plan.as_ref().map(plan::Plan::request));
     if prompt.is_none() && arguments.resume.is_none() {
         return Err(Failure::usage("there is nothing to do: no request was given")
             .mend("maia run \"what is here?\", or a request on standard input with: maia run -"));
     }
-    Ok(Prepared { places, settings, snapshot, rules, agent, mode, sandbox, prompt, notes })
+    Ok(Prepared { places, settings, snapshot, rules, agent, mode, sandbox, prompt, plan, notes })
 }
 
 /// Bytes of piped input that are taken: more is no request, and no model reads it.
@@ -318,7 +332,8 @@ fn prompt(arguments: &RunArguments) -> Result<Option<String>, Failure> {
         (Some(asked), false) => Some(format!("{asked}\n\n<data from=\"standard input\">\n{piped}\n</data>")),
         (None, false) => Some(piped),
         (None, true) if wants_input => {
-            return Err(Failure::usage("standard input is empty").mend("pipe the request in, or give it as an argument"));
+            return Err(Failure::usage("standard input is empty")
+                .mend("pipe the request in, or give it as an argument"));
         }
         (None, true) => None,
     }

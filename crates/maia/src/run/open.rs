@@ -199,7 +199,8 @@ pub fn records(opened: &Opened, opening: Opening) -> Vec<NewRecord> {
         resumes,
     });
     let snapshot = Body::SnapshotTaken(Box::new(opening.snapshot));
-    let mut records = vec![NewRecord::new(main.clone(), session_opened), NewRecord::new(main.clone(), snapshot)];
+    let mut records =
+        vec![NewRecord::new(main.clone(), session_opened), NewRecord::new(main.clone(), snapshot)];
     if let Some(text) = opening.prompt {
         // What was interrupted goes on; what is said with the resume is told to it.
         let body = if opened.fold.in_turn {

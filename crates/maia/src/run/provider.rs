@@ -26,7 +26,8 @@ pub fn choose(arguments: &RunArguments, settings: &Settings) -> Result<Model, Fa
     let name = chosen.map(|chosen| chosen.name);
     if let Some(file) = name.as_deref().and_then(|name| name.strip_prefix("script:")) {
         let script = Script::load(Path::new(file)).map_err(|error| {
-            Failure::usage(Failure::with_causes(&error)).mend("each line is a JSON object: {\"agent\": …, \"answer\": {…}}")
+            Failure::usage(Failure::with_causes(&error))
+                .mend("each line is a JSON object: {\"agent\": …, \"answer\": {…}}")
         })?;
         return Ok(Model { provider: Provider::Script(script), name });
     }
@@ -51,7 +52,8 @@ pub async fn name(model: &Model) -> Result<String, Failure> {
         return Ok(name.clone());
     }
     let models = model.provider.models().await.map_err(|failure| {
-        Failure::failed(failure.message).mend("name the model with --model, MAIA_MODEL or ~/.maia/config.json")
+        Failure::failed(failure.message)
+            .mend("name the model with --model, MAIA_MODEL or ~/.maia/config.json")
     })?;
     match models.as_slice() {
         [only] => Ok(only.clone()),

@@ -32,6 +32,8 @@ const EVENTS_AHEAD: usize = 65_536;
 
 /// Limits given on the command line.
 pub struct LimitFlags {
+    /// `--max-iterations`.
+    pub max_iterations: Option<u32>,
     /// `--max-parallel-agents`.
     pub max_parallel_agents: Option<u32>,
     /// `--max-agent-depth`.
@@ -103,8 +105,8 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
         dir: opened.dir.clone(),
         failpoints,
     });
-    let iterations =
-        prepared.agent.as_ref().map_or(settings.max_iterations, |agent| agent.definition.effort.iterations());
+    let of_agent = prepared.agent.as_ref().map(|agent| agent.definition.effort.iterations());
+    let iterations = limits.max_iterations.or(of_agent).unwrap_or(settings.max_iterations);
     let opening = open::records(
         &opened,
         Opening {
@@ -184,7 +186,7 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
 
 /// Marks the script's lines that answered what the journal holds answers of: they are not played again.
 fn skip_answered(provider: &Provider, history: &[Record]) {
-    let Provider::Script(script) = provider else { return };
+    let Some(script) = provider.script() else { return };
     for record in history {
         if matches!(record.body, Body::ModelAnswered(_) | Body::ModelFailed { .. }) {
             script.skip(&record.actor);
