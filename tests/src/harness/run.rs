@@ -39,7 +39,12 @@ impl Shared {
 
     /// Waits until `look` finds something; `None` when the output or the patience ends without.
     fn wait<T>(&self, look: impl Fn(&Output) -> Option<T>) -> Option<T> {
-        let deadline = Instant::now() + PATIENCE;
+        self.wait_for(PATIENCE, look)
+    }
+
+    /// As [`Shared::wait`], with a patience of its own.
+    fn wait_for<T>(&self, patience: Duration, look: impl Fn(&Output) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + patience;
         let mut output = self.lock();
         loop {
             let found = look(&output);
@@ -158,6 +163,18 @@ impl Running {
         Ended { code: status.code(), signal: status.signal(), stdout, stderr, shown }
     }
 
+    /// Lets it run for at most `time`, then kills it, if it has not ended by itself, and waits for its end.
+    ///
+    /// # Panics
+    /// As [`Running::end`].
+    #[track_caller]
+    pub fn kill_after(self, time: Duration) -> Ended {
+        // The end of the time is what is waited for; an end of the process only makes it shorter.
+        let _ = self.shared.wait_for(time, |output| (output.ended == STREAMS).then_some(()));
+        self.signal(Signal::KILL);
+        self.end()
+    }
+
     fn said(&self) -> String {
         let output = self.shared.lock();
         format!("{}\n--- stdout\n{}\n--- stderr\n{}", self.shown, tail(&output.stdout), tail(&output.stderr))
@@ -193,6 +210,11 @@ impl Ended {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("no event: {line:?}: {error}\n{self}"))
         };
         self.out().lines().map(read).collect()
+    }
+
+    /// Tells whether it was killed.
+    pub fn was_killed(&self) -> bool {
+        self.signal == Some(Signal::KILL.as_raw())
     }
 
     /// Checks its exit code, and returns it.
