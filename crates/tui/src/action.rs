@@ -1,0 +1,47 @@
+//! What a key asks of the world: orders for the session, and things that only the caller can do.
+//!
+//! Given back by [`crate::key`] and sent by the runner; owns nothing.
+
+use maia_protocol::Op;
+use maia_protocol::permission::Mode;
+
+/// What the caller has to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// An order for the session.
+    Op(Op),
+    /// A request that names files with `@`: the caller adds them as data and asks (mission M11).
+    AskWithFiles {
+        /// The text as written.
+        text: String,
+    },
+    /// A command of the person, `!command`, without the sign.
+    Shell {
+        /// The command as written.
+        command: String,
+    },
+    /// Changes the mode.
+    Mode(Mode),
+    /// Shows the models, or changes to the one that is named.
+    Model {
+        /// The name as written.
+        name: Option<String>,
+    },
+    /// Lists the agents that can be spawned.
+    Agents,
+    /// Shows the help.
+    Help,
+    /// Begins a new conversation (mission M5.6-clear).
+    Clear,
+    /// Another slash command.
+    Command {
+        /// Its name without the slash.
+        name: String,
+        /// What follows.
+        arguments: String,
+    },
+    /// The person leaves.
+    Quit,
+    /// A signal or the loss of the terminal ends the run.
+    Interrupted,
+}

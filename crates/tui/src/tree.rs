@@ -1,0 +1,383 @@
+//! The tree of agents as told by events: what each does, waits for, has used.
+//!
+//! Filled by the fold; asked by the tree, the inspector and the status line. Owns one node for each agent that was
+//! ever heard of, with its transcript. What a subtree used is kept up to date from below, so that drawing adds nothing.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use maia_protocol::event::WaitingFor;
+use maia_protocol::{ActorPath, CallId, Outcome, RuleSet};
+
+use crate::feed::Feed;
+
+/// Items kept of the main transcript.
+const MAIN_ITEMS: usize = 20_000;
+/// Items kept of a sub-agent's transcript.
+const ITEMS: usize = 2_000;
+/// Raw events kept of one agent.
+const RAW: usize = 500;
+
+/// What an agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It waits for a place; 0 when the position is not known.
+    Queued(u32),
+    /// A model request or a call runs.
+    Working,
+    /// It waits.
+    Waiting(Option<WaitingFor>),
+    /// It has nothing to do.
+    Idle,
+    /// It is being stopped.
+    Stopping,
+    /// It ended.
+    Ended(Outcome),
+    /// It ended while events were left out.
+    Gone,
+}
+
+impl Life {
+    /// Tells whether the agent has not ended.
+    pub fn is_live(self) -> bool {
+        !matches!(self, Self::Ended(_) | Self::Gone)
+    }
+
+    /// Tells whether stopping the agent would end something.
+    pub fn is_at_work(self) -> bool {
+        self.is_live() && self != Self::Idle
+    }
+}
+
+/// What was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// USD × 10⁻⁶ of the calls whose price is known.
+    pub cost_micros: u64,
+}
+
+impl Used {
+    /// Returns tokens sent and received.
+    pub fn tokens(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    fn add(&mut self, more: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
+        self.cost_micros = self.cost_micros.saturating_add(more.cost_micros);
+    }
+}
+
+/// One agent.
+#[derive(Debug)]
+pub struct Node {
+    /// Its path.
+    pub path: ActorPath,
+    /// Its last part, made visible.
+    pub label: String,
+    /// Index of the agent above.
+    pub parent: Option<usize>,
+    /// Indices of the agents below.
+    pub children: Vec<usize>,
+    /// Agents above.
+    pub depth: usize,
+    /// Definition, made visible.
+    pub definition: String,
+    /// Task, made visible.
+    pub task: String,
+    /// Model, made visible.
+    pub model: String,
+    /// Names of tools, made visible.
+    pub tools: Vec<String>,
+    /// Names of skills, made visible.
+    pub skills: Vec<String>,
+    /// Rules beside the person's, made visible.
+    pub rules: RuleSet,
+    /// Iterations granted; 0 when not told.
+    pub budget: u32,
+    /// Iterations taken.
+    pub iterations: u32,
+    /// Calls made.
+    pub tool_calls: u32,
+    /// What it does.
+    pub life: Life,
+    /// Calls without a result, names made visible; the id is unknown after a snapshot.
+    pub running: Vec<(Option<CallId>, String)>,
+    /// What it used itself.
+    pub own: Used,
+    /// What it and all below it used.
+    pub subtree: Used,
+    /// Open questions.
+    pub questions: usize,
+    /// How often its worker was rebuilt.
+    pub restarts: u32,
+    /// When it began; `None` when that was before the first event.
+    pub began: Option<Timestamp>,
+    /// From spawn to end in milliseconds, once it ended.
+    pub duration_ms: Option<u64>,
+    /// What it handed back, made visible.
+    pub summary: String,
+    /// Why it did not end well, made visible.
+    pub cause: Option<String>,
+    /// Its item in the transcript of the agent above, while it runs.
+    pub shown_as: Option<u64>,
+    /// Whether its children are shown.
+    pub is_open: bool,
+    /// Its transcript.
+    pub feed: Feed,
+    /// Its raw events, without pieces of texts and outputs.
+    pub raw: Feed,
+}
+
+impl Node {
+    /// Returns seconds from its beginning to its end or to `now`.
+    pub fn seconds(&self, now: Timestamp) -> Option<u64> {
+        if let Some(ms) = self.duration_ms {
+            return Some(ms / 1_000);
+        }
+        let seconds = now.as_second().saturating_sub(self.began?.as_second());
+        u64::try_from(seconds).ok()
+    }
+}
+
+/// All agents.
+#[derive(Debug)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    by_path: HashMap<ActorPath, usize>,
+    /// Indices of the nodes whose ancestors are all open, from the top; rebuilt when `None`.
+    order: Option<Vec<usize>>,
+    /// Index of the selected node.
+    selected: usize,
+    working: usize,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        let mut tree =
+            Self { nodes: Vec::new(), by_path: HashMap::new(), order: None, selected: 0, working: 0 };
+        tree.at(&ActorPath::main());
+        tree
+    }
+}
+
+impl Tree {
+    /// Returns the index of the agent called `path`, made from its name alone when nothing was heard of it.
+    pub fn at(&mut self, path: &ActorPath) -> usize {
+        if let Some(at) = self.by_path.get(path) {
+            return *at;
+        }
+        // A path that names no agent above it hangs under the main agent; the main agent is first.
+        let mut missing = vec![path.clone()];
+        let mut parent = None;
+        let mut above = path.parent();
+        while let Some(path) = above {
+            if let Some(at) = self.by_path.get(&path) {
+                parent = Some(*at);
+                break;
+            }
+            above = path.parent();
+            missing.push(path);
+        }
+        let mut at = parent.or(if self.nodes.is_empty() { None } else { Some(0) });
+        for path in missing.into_iter().rev() {
+            at = Some(self.add(path, at));
+        }
+        at.unwrap_or(0)
+    }
+
+    fn add(&mut self, path: ActorPath, parent: Option<usize>) -> usize {
+        let at = self.nodes.len();
+        let is_main = parent.is_none();
+        let label = path.as_str().rsplit('/').next().unwrap_or_default();
+        self.nodes.push(Node {
+            label: crate::visible::visible_line(label).into_owned(),
+            definition: crate::visible::visible_line(path.name()).into_owned(),
+            depth: parent.and_then(|parent| self.nodes.get(parent)).map_or(0, |parent| parent.depth + 1),
+            path: path.clone(),
+            parent,
+            children: Vec::new(),
+            task: String::new(),
+            model: String::new(),
+            tools: Vec::new(),
+            skills: Vec::new(),
+            rules: RuleSet::default(),
+            budget: 0,
+            iterations: 0,
+            tool_calls: 0,
+            life: Life::Idle,
+            running: Vec::new(),
+            own: Used::default(),
+            subtree: Used::default(),
+            questions: 0,
+            restarts: 0,
+            began: None,
+            duration_ms: None,
+            summary: String::new(),
+            cause: None,
+            shown_as: None,
+            is_open: true,
+            feed: Feed::new(if is_main { MAIN_ITEMS } else { ITEMS }),
+            raw: Feed::new(RAW),
+        });
+        self.by_path.insert(path, at);
+        if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(parent)) {
+            parent.children.push(at);
+        }
+        self.order = None;
+        at
+    }
+
+    /// Returns the node at `at`.
+    pub fn node(&self, at: usize) -> Option<&Node> {
+        self.nodes.get(at)
+    }
+
+    /// Returns the node at `at`, to be changed; not its life and not what it used.
+    pub fn node_mut(&mut self, at: usize) -> Option<&mut Node> {
+        self.nodes.get_mut(at)
+    }
+
+    /// Returns all nodes; the main agent is the first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Returns the main agent.
+    pub fn main_mut(&mut self) -> Option<&mut Node> {
+        self.nodes.first_mut()
+    }
+
+    /// Returns the number of agents that work now.
+    pub fn working(&self) -> usize {
+        self.working
+    }
+
+    /// Changes what the agent at `at` does.
+    pub fn live(&mut self, at: usize, life: Life) {
+        let Some(node) = self.nodes.get_mut(at) else { return };
+        let before = std::mem::replace(&mut node.life, life);
+        if before == Life::Working {
+            self.working = self.working.saturating_sub(1);
+        }
+        if life == Life::Working {
+            self.working += 1;
+        }
+    }
+
+    /// Adds what the agent at `at` has used more, to it and all above.
+    pub fn charge(&mut self, at: usize, more: Used) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.own.add(more);
+        }
+        let mut above = Some(at);
+        while let Some(node) = above.and_then(|at| self.nodes.get_mut(at)) {
+            node.subtree.add(more);
+            above = node.parent;
+        }
+    }
+
+    /// Sets what the agent at `at` has used itself when that is more than was counted.
+    pub fn settle(&mut self, at: usize, own: Used) {
+        let Some(counted) = self.nodes.get(at).map(|node| node.own) else { return };
+        let more = Used {
+            input_tokens: own.input_tokens.saturating_sub(counted.input_tokens),
+            output_tokens: own.output_tokens.saturating_sub(counted.output_tokens),
+            cost_micros: own.cost_micros.saturating_sub(counted.cost_micros),
+        };
+        self.charge(at, more);
+    }
+
+    /// Returns the selected node's index.
+    pub fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// Returns the indices of the nodes to show, from the top.
+    pub fn order(&mut self) -> &[usize] {
+        if self.order.is_none() {
+            let mut order = Vec::with_capacity(self.nodes.len());
+            let mut stack = vec![0];
+            while let Some(at) = stack.pop() {
+                let Some(node) = self.nodes.get(at) else { continue };
+                order.push(at);
+                if node.is_open {
+                    stack.extend(node.children.iter().rev());
+                }
+            }
+            self.order = Some(order);
+        }
+        self.order.as_deref().unwrap_or_default()
+    }
+
+    /// Selects the node `by` rows further down.
+    pub fn select_by(&mut self, by: isize) {
+        let selected = self.selected;
+        let order = self.order();
+        let row = order.iter().position(|at| *at == selected).unwrap_or(0);
+        let row = row.saturating_add_signed(by).min(order.len().saturating_sub(1));
+        if let Some(at) = order.get(row) {
+            self.selected = *at;
+        }
+    }
+
+    /// Shows or hides what is below the selected node; on one without children goes to the one above.
+    pub fn fold(&mut self, open: bool) {
+        let Some(node) = self.nodes.get_mut(self.selected) else { return };
+        if node.children.is_empty() || node.is_open == open {
+            match (open, node.parent, node.children.first()) {
+                (false, Some(parent), _) => self.selected = parent,
+                (true, _, Some(child)) => self.selected = *child,
+                _ => {}
+            }
+            return;
+        }
+        node.is_open = open;
+        self.order = None;
+    }
+
+    /// Returns the agents that stopping everything would end.
+    pub fn at_work(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.life.is_at_work())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(tree: &mut Tree) -> Vec<String> {
+        let order = tree.order().to_vec();
+        order.iter().map(|at| tree.nodes[*at].path.to_string()).collect()
+    }
+
+    #[test]
+    fn agents_hang_under_those_above_them() {
+        let mut tree = Tree::default();
+        tree.at(&ActorPath::new("maia/b#1/c#1"));
+        tree.at(&ActorPath::new("maia/a#1"));
+        tree.at(&ActorPath::new("maia/b#1/c#2"));
+        let whole = ["maia", "maia/b#1", "maia/b#1/c#1", "maia/b#1/c#2", "maia/a#1"];
+        assert_eq!(paths(&mut tree), whole);
+        tree.select_by(1);
+        tree.fold(false);
+        assert_eq!(paths(&mut tree), ["maia", "maia/b#1", "maia/a#1"]);
+        tree.fold(true);
+        assert_eq!(paths(&mut tree), whole);
+    }
+
+    #[test]
+    fn what_is_used_is_counted_upwards() {
+        let mut tree = Tree::default();
+        let deep = tree.at(&ActorPath::new("maia/b#1/c#1"));
+        tree.charge(deep, Used { input_tokens: 10, output_tokens: 1, cost_micros: 5 });
+        tree.settle(deep, Used { input_tokens: 12, output_tokens: 1, cost_micros: 0 });
+        let tokens = |at: usize| (tree.nodes[at].own.tokens(), tree.nodes[at].subtree.tokens());
+        assert_eq!([tokens(0), tokens(1), tokens(2)], [(0, 13), (0, 13), (13, 13)]);
+    }
+}

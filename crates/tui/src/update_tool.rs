@@ -1,0 +1,137 @@
+//! Folds events of calls and questions into the screen.
+//!
+//! Asked by [`crate::update`]. A call belongs to the agent in its id, whatever actor ran it.
+
+use jiff::Timestamp;
+use maia_protocol::CallId;
+use maia_protocol::event::{GraphTask, ToolEvent};
+use serde_json::Value;
+
+use crate::item::{Call, Item, PREVIEW, Task, preview};
+use crate::question::Subject;
+use crate::screen::Screen;
+use crate::visible::{cut, visible, visible_line};
+
+/// Characters of a call's line that are kept.
+const SUMMARY: usize = 400;
+
+/// Folds one event of a call.
+pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
+    match body {
+        ToolEvent::ToolCall { id, name, summary, .. } => {
+            let name = visible_line(name).into_owned();
+            let summary = visible_line(cut(summary, SUMMARY).0).into_owned();
+            // Some summaries begin with the tool's name, which is shown beside already.
+            let summary = match summary.strip_prefix(name.as_str()) {
+                Some(rest) if rest.starts_with([' ', ':']) => rest.trim_start_matches([' ', ':']).to_owned(),
+                Some("") => String::new(),
+                _ => summary,
+            };
+            with_agent(screen, id, |node| {
+                node.tool_calls = node.tool_calls.saturating_add(1);
+                node.running.push((Some(id.clone()), name.clone()));
+                let call = Call {
+                    name,
+                    summary,
+                    ended: None,
+                    preview: String::new(),
+                    characters: None,
+                    tasks: Vec::new(),
+                };
+                node.feed.push_call(id.clone(), Item::Call(call));
+            });
+        }
+        ToolEvent::ToolOutput { id, chunk } => with_agent(screen, id, |node| {
+            node.feed.change_call(id, false, |item| {
+                if let Item::Call(call) = item {
+                    call.preview = tail(&call.preview, chunk);
+                }
+            });
+        }),
+        ToolEvent::ToolResult { id, name, output, is_error, duration_ms, .. } => {
+            with_agent(screen, id, |node| {
+                let name = visible_line(name);
+                let known = node.running.iter().position(|(running, _)| running.as_ref() == Some(id));
+                let known = known.or_else(|| {
+                    node.running.iter().position(|(running, called)| running.is_none() && **called == *name)
+                });
+                if let Some(at) = known {
+                    node.running.remove(at);
+                }
+                node.feed.change_call(id, true, |item| {
+                    if let Item::Call(call) = item {
+                        call.ended = Some((*is_error, *duration_ms));
+                        (call.preview, call.characters) = preview(output);
+                    }
+                });
+            })
+        }
+        ToolEvent::PermissionAsked { id, tool, input, why, rule, .. } => {
+            let subject = Subject {
+                tool: tool.clone(),
+                input: input.clone(),
+                why: visible(why).into_owned(),
+                rule: rule.as_ref().map(|rule| visible_line(rule).into_owned()),
+            };
+            screen.questions.ask(id.clone(), Some(subject), time);
+            screen.count_questions();
+        }
+        ToolEvent::PermissionAnswered { id, decision, by } => {
+            if let Some(question) = screen.questions.answered(id) {
+                let at = screen.tree.at(&id.agent());
+                let subject = question.subject.as_ref().map_or_else(|| id.to_string(), subject_line);
+                screen.tell_answer(at, &visible_line(&subject), decision, *by);
+            }
+            screen.count_questions();
+        }
+        ToolEvent::Process { .. } => {}
+    }
+}
+
+/// Shows how far the tasks of a `Delegate` call are, under the call.
+pub(crate) fn graph(screen: &mut Screen, call: &CallId, tasks: &[GraphTask]) {
+    let shown: Vec<Task> = tasks
+        .iter()
+        .map(|task| Task {
+            id: visible_line(&task.id).into_owned(),
+            agent: visible_line(&task.agent).into_owned(),
+            after: visible_line(&task.after.join(", ")).into_owned(),
+            state: task.state,
+        })
+        .collect();
+    with_agent(screen, call, |node| {
+        node.feed.change_call(&call.base(), false, |item| {
+            if let Item::Call(call) = item {
+                call.tasks = shown;
+            }
+        });
+    });
+}
+
+fn with_agent(screen: &mut Screen, id: &CallId, change: impl FnOnce(&mut crate::tree::Node)) {
+    let at = screen.tree.at(&id.agent());
+    if let Some(node) = screen.tree.node_mut(at) {
+        change(node);
+    }
+}
+
+/// Returns the end of live output: what a person watches is the last line.
+fn tail(before: &str, chunk: &str) -> String {
+    const LINES: usize = 4;
+    let start = chunk.char_indices().rev().nth(PREVIEW).map_or(0, |(at, _)| at);
+    let mut text = format!("{before}{}", visible(chunk.get(start..).unwrap_or(chunk)));
+    if let Some((at, _)) = text.char_indices().rev().nth(PREVIEW) {
+        text = text.get(at..).unwrap_or_default().to_owned();
+    }
+    let lines = text.trim_end_matches('\n').rmatch_indices('\n').nth(LINES - 1).map(|(at, _)| at + 1);
+    lines.and_then(|at| text.get(at..)).unwrap_or(&text).trim_start_matches('\n').to_owned()
+}
+
+/// Returns what was asked in one line.
+fn subject_line(subject: &Subject) -> String {
+    let input = &subject.input;
+    let field = ["command", "file_path", "url", "agent", "pattern"].iter().find_map(|name| input.get(name));
+    let what = field.and_then(Value::as_str).map_or_else(|| input.to_string(), str::to_owned);
+    let (what, is_cut) = cut(&what, 120);
+    format!("{} {what}{}", subject.tool, if is_cut { "…" } else { "" })
+}
