@@ -95,3 +95,15 @@ fn many_documents_do_not_confuse_the_grammars() {
     line.push_str("rm x");
     assert!(matches!(judge(&rules(&["Bash"], &["Bash(rm *)"]), &line, &place()), Finding::Deny(_)));
 }
+
+#[test]
+fn texts_that_make_the_strict_grammar_loop_are_never_given_to_it() {
+    let wide_open = rules(&["Bash", "Redirect"], &["Bash(rm *)"]);
+    for line in
+        ["<<\r ", "cat <<''\nx\n", "cat <<' '\nx\n ", "cat <<\u{a0}\nx", "echo ${x<<E\n}\nE", "<\\\n<'' x"]
+    {
+        assert!(matches!(judge(&wide_open, line, &place()), Finding::Doubt(..)), "{line:?}");
+        let denied = format!("rm x\n{line}");
+        assert!(matches!(judge(&wide_open, &denied, &place()), Finding::Deny(_)), "{denied:?}");
+    }
+}

@@ -161,7 +161,7 @@ fn starts(words: &[Word], shift: usize, wrapper: &Wrapper, inner: &mut Inner) {
                     }
                 }
             }
-        } else if wrapper.assigns && word.is_assignment() {
+        } else if wrapper.assigns && sets_variable(word) {
             open.push((at + 1, operands));
         } else if operands > 0 {
             // After an operand some wrappers take options again.
@@ -181,6 +181,11 @@ fn found(words: &[Word], at: usize, shift: usize, wrapper: &Wrapper, inner: &mut
             inner.lines.push(line.join(" "));
         }
     }
+}
+
+/// Returns whether `env` takes the word for a variable: however it is quoted, it has a name and a `=`.
+fn sets_variable(word: &Word) -> bool {
+    word.text.split_once('=').is_some_and(|(name, _)| !name.is_empty())
 }
 
 /// Returns `word` as a shell would read it again.
@@ -231,7 +236,7 @@ fn env(words: &[Word], inner: &mut Inner) {
             inner.lines.push(format!("{value} {}", rest.join(" ")));
             inner.lines.push(value);
         }
-        if !text.starts_with('-') && !word.is_assignment() {
+        if !text.starts_with('-') && !sets_variable(word) {
             break;
         }
     }
@@ -317,6 +322,7 @@ mod tests {
         for (command, expect) in [
             ("env rm x", "rm x"),
             ("env -i A=1 -u B rm x", "rm x"),
+            ("env A=1 \\B=2 'C'=3 rm x", "rm x"),
             ("env -S 'rm -rf x'", "rm -rf x"),
             ("env -iS'rm x'", "rm x"),
             ("/usr/bin/env rm x", "rm x"),
