@@ -4,8 +4,11 @@
 //! - Harmless casts are made (W-act-cast): `"5"` where a number is wanted, a number where a text is wanted.
 //! - Anything else is refused with the parameters received and the schema (mission M8-invalid).
 
+mod search;
+
 use serde_json::{Map, Value};
 
+pub(crate) use self::search::{GlobArgs, GrepArgs, OutputMode, Todo, TodoStatus};
 use crate::fault::Fault;
 use crate::spec::{READ_LIMIT, STDIN_LIMIT, TIMEOUT_CAP_S, specs};
 
@@ -20,7 +23,14 @@ pub(crate) enum Call {
     Write(WriteArgs),
     Edit(EditArgs),
     Bash(BashArgs),
+    Glob(GlobArgs),
+    Grep(GrepArgs),
+    Todo(Vec<Todo>),
+    CurrentModel,
 }
+
+/// Tools of this crate.
+const TOOLS: [&str; 8] = ["Read", "Glob", "Grep", "Write", "Edit", "Bash", "TodoWrite", "CurrentModel"];
 
 /// Arguments of Read.
 #[derive(Debug)]
@@ -59,13 +69,13 @@ pub(crate) struct BashArgs {
 }
 
 impl Call {
-    /// Returns the path as the model wrote it.
+    /// Returns the path of the file as the model wrote it; searches have a place of their own.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {
             Self::Read(args) => Some(&args.path),
             Self::Write(args) => Some(&args.path),
             Self::Edit(args) => Some(&args.path),
-            Self::Bash(_) => None,
+            Self::Bash(_) | Self::Glob(_) | Self::Grep(_) | Self::Todo(_) | Self::CurrentModel => None,
         }
     }
 }
@@ -82,8 +92,12 @@ impl ReadArgs {
 /// # Errors
 /// [`Fault::InvalidInput`].
 pub(crate) fn parse(tool: &str, input: &Value) -> Result<Option<Call>, Fault> {
-    if !["Read", "Write", "Edit", "Bash"].contains(&tool) {
+    if !TOOLS.contains(&tool) {
         return Ok(None);
+    }
+    if tool == "CurrentModel" {
+        // It takes nothing, so nothing that is sent can be wrong.
+        return Ok(Some(Call::CurrentModel));
     }
     // Some models encode the object twice; what is inside is what they meant.
     let inner = input.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -113,6 +127,9 @@ pub(crate) fn parse(tool: &str, input: &Value) -> Result<Option<Call>, Fault> {
             }
             Call::Edit(args)
         }
+        "Glob" => Call::Glob(given.glob()?),
+        "Grep" => Call::Grep(given.grep()?),
+        "TodoWrite" => Call::Todo(given.todos()?),
         _ => Call::Bash(given.bash()?),
     }))
 }
@@ -301,6 +318,6 @@ mod tests {
 
     #[test]
     fn other_tools_are_left_alone() {
-        assert!(parse("Glob", &json!(null)).expect("not ours").is_none());
+        assert!(parse("WebFetch", &json!(null)).expect("not ours").is_none());
     }
 }

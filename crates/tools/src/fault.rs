@@ -20,6 +20,15 @@ pub(crate) enum Fault {
     /// The path names a folder.
     #[error("is_directory: {} is a folder, not a file", .0.display())]
     IsDirectory(PathBuf),
+    /// There is no such folder to search.
+    #[error("file_not_found: there is no file or folder {}", .0.display())]
+    NothingToSearch(PathBuf),
+    /// The path names a file where a folder is wanted.
+    #[error("not_directory: {} is no folder", .0.display())]
+    NotDirectory(PathBuf),
+    /// The person stopped the call.
+    #[error("interrupted: the call was stopped by the person or with its agent")]
+    Interrupted,
     /// A pipe, socket or device: opening it could block for ever.
     #[error("not_regular_file: {} is not a regular file", .0.display())]
     NotRegularFile(PathBuf),

@@ -1,8 +1,9 @@
-//! What a tool call does to the world: Read, Write, Edit, Bash, and the helper process behind Bash.
+//! What a tool call does to the world: files, searches, commands, and the helper process behind these.
 //!
 //! - Asked by the actor that carries out one call, after the call was judged; nothing here decides about permissions.
 //! - The steps of a call on a file are `target` (which file), then [`prepare`] and [`FileWork::commit`], or [`read`]; all of
-//!   them block and belong on a blocking thread. [`bash::run`] is the one that waits, and it is async.
+//!   them block and belong on a blocking thread, and so do [`glob`] and [`grep`]. [`bash::run`] is the one that waits, and
+//!   it is async. [`todo`] and [`current_model`] touch nothing.
 //! - Owns no state: what an agent knows of a file comes in as a hash and goes out in the result.
 //! - Failure is a result that the model reads (W-act-fail), never a Rust error of the caller.
 //!
@@ -16,8 +17,10 @@ pub mod exec;
 mod fault;
 mod file;
 mod place;
+mod search;
 mod spec;
 mod summary;
+mod todo;
 
 use maia_protocol::tool::{Target, ToolOutput};
 use serde_json::Value;
@@ -27,10 +30,13 @@ pub use exec::kill_leftover;
 pub use file::probe::probe;
 pub use file::work::{FileWork, Staged};
 pub use place::Workspace;
+pub use search::{glob, grep};
 pub use spec::{lock_mode, risk, specs};
 pub use summary::summary;
+pub use todo::{current_model, todo};
 
-/// Returns the file that a call names, resolved; `None` for a tool without a file or one that is not of this crate. Blocks.
+/// Returns the file that a call names, or the folder that it searches, resolved; `None` for a tool without one, or one that
+/// is not of this crate. Blocks.
 ///
 /// The whole input is validated first, so that nobody is asked about a call that cannot run (mission M8-invalid).
 ///
@@ -38,6 +44,11 @@ pub use summary::summary;
 /// The error result for the model: unusable input, a loop of links, a path that cannot be looked at.
 pub fn target(tool: &str, input: &Value, workspace: &Workspace) -> Result<Option<Target>, ToolOutput> {
     let call = args::parse(tool, input)?;
+    match &call {
+        Some(args::Call::Glob(args)) => return Ok(Some(search::scope::of_glob(args, workspace)?)),
+        Some(args::Call::Grep(args)) => return Ok(Some(search::scope::of_grep(args, workspace)?)),
+        _ => {}
+    }
     let Some(path) = call.as_ref().and_then(args::Call::path) else { return Ok(None) };
     Ok(Some(place::resolve(path, workspace)?))
 }

@@ -35,6 +35,15 @@ impl Workspace {
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.cwd).unwrap_or(path).display().to_string()
     }
+
+    /// Returns where `raw` leads by its text: `~` and relative paths as mission M8-paths.
+    pub(crate) fn absolute(&self, raw: &str) -> PathBuf {
+        match raw.strip_prefix('~') {
+            Some("") => self.home.clone(),
+            Some(rest) if rest.starts_with('/') => self.home.join(rest.trim_start_matches('/')),
+            _ => self.cwd.join(raw),
+        }
+    }
 }
 
 /// Returns the file that `raw` names: `~` and relative paths as mission M8-paths, links resolved, missing parts kept as named.
@@ -42,12 +51,7 @@ impl Workspace {
 /// # Errors
 /// [`Fault::SymlinkLoop`], or what the system says when a part of the path cannot be looked at.
 pub(crate) fn resolve(raw: &str, workspace: &Workspace) -> Result<Target, Fault> {
-    let start = match raw.strip_prefix('~') {
-        Some("") => workspace.home.clone(),
-        Some(rest) if rest.starts_with('/') => workspace.home.join(rest.trim_start_matches('/')),
-        _ => workspace.cwd.join(raw),
-    };
-    let (path, missing) = follow(&start)?;
+    let (path, missing) = follow(&workspace.absolute(raw))?;
     let nearest = path.ancestors().nth(missing).unwrap_or(Path::new("/"));
     let metadata = fs::symlink_metadata(nearest).map_err(|source| Fault::io(nearest, "look at", source))?;
     Ok(Target {

@@ -18,6 +18,7 @@ pub(crate) const TIMEOUT_CAP_S: u64 = 600;
 /// Returns the tools of this crate in the order of mission M8-order.
 pub fn specs() -> Vec<ToolSpec> {
     let path = json!({"type": "string", "description": "Absolute, or relative to the working folder; ~ is the home folder"});
+    let folder = json!({"type": "string", "description": "Where (the working folder)"});
     vec![
         spec(
             "Read",
@@ -32,6 +33,37 @@ pub fn specs() -> Vec<ToolSpec> {
                     "line_offset": {"type": "integer", "minimum": 1, "description": "First character of the first line, for very long lines"},
                 },
                 "required": ["path"],
+            }),
+        ),
+        spec(
+            "Glob",
+            "Finds files by name, at most 100, in order of their paths. * stays within one folder, **/ goes through all. Leaves \
+             out what .gitignore names.",
+            json!({
+                "type": "object",
+                "properties": {"pattern": {"type": "string", "description": "As src/**/*.rs"}, "path": folder},
+                "required": ["pattern"],
+            }),
+        ),
+        spec(
+            "Grep",
+            "Searches text files line by line with a regular expression (Rust syntax). Leaves out what .gitignore names, binaries \
+             and files over 2 MB.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string"},
+                    "path": folder,
+                    "glob": {"type": "string", "description": "Only these files, as *.rs"},
+                    "output_mode": {"enum": ["files_with_matches", "content", "count"], "description": "files_with_matches is the default"},
+                    "-i": {"type": "boolean", "description": "Ignore case"},
+                    "-n": {"type": "boolean", "description": "Line numbers (true)"},
+                    "-A": {"type": "integer", "description": "Lines after"},
+                    "-B": {"type": "integer", "description": "Lines before"},
+                    "-C": {"type": "integer", "description": "Both"},
+                    "head_limit": {"type": "integer", "description": "Results (250), 0 for all"},
+                },
+                "required": ["pattern"],
             }),
         ),
         spec(
@@ -71,13 +103,35 @@ pub fn specs() -> Vec<ToolSpec> {
                 "required": ["command"],
             }),
         ),
+        spec(
+            "TodoWrite",
+            "Keeps your task list for work of three steps or more: each call replaces it. One task at a time is in_progress.",
+            json!({
+                "type": "object",
+                "properties": {"todos": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string"},
+                        "status": {"enum": ["pending", "in_progress", "completed"]},
+                        "activeForm": {"type": "string", "description": "As \"Running tests\""},
+                    },
+                    "required": ["content", "status"],
+                }}},
+                "required": ["todos"],
+            }),
+        ),
+        spec(
+            "CurrentModel",
+            "Gives the name of the model that you are.",
+            json!({"type": "object", "properties": {}}),
+        ),
     ]
 }
 
 /// Returns what a call of `tool` may do; a name that is not of this crate counts as anything.
 pub fn risk(tool: &str) -> Risk {
     match tool {
-        "Read" => Risk::Read,
+        "Read" | "Glob" | "Grep" | "TodoWrite" | "CurrentModel" => Risk::Read,
         "Write" | "Edit" => Risk::Write,
         _ => Risk::Execute,
     }
@@ -104,11 +158,11 @@ mod tests {
     fn the_tools_come_in_the_order_of_the_document_and_stay_short() {
         let specs = specs();
         let names: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        assert_eq!(names, ["Read", "Write", "Edit", "Bash"]);
-        // About four bytes a token: all four together must leave the prompt its room.
+        assert_eq!(names, ["Read", "Glob", "Grep", "Write", "Edit", "Bash", "TodoWrite", "CurrentModel"]);
+        // About four bytes a token: all together must leave the prompt its room.
         let bytes: usize =
             specs.iter().map(|spec| serde_json::to_string(spec).expect("plain data").len()).sum();
-        assert!(bytes < 2800, "{bytes} bytes of specs");
+        assert!(bytes < 4800, "{bytes} bytes of specs");
     }
 
     #[test]
@@ -116,6 +170,9 @@ mod tests {
         assert_eq!(lock_mode("Read"), Some(LockMode::Read));
         assert_eq!(lock_mode("Edit"), Some(LockMode::Write));
         assert_eq!(lock_mode("Bash"), None);
+        for tool in ["Glob", "Grep", "TodoWrite", "CurrentModel"] {
+            assert_eq!((lock_mode(tool), risk(tool)), (None, Risk::Read), "{tool}");
+        }
         assert_eq!(risk("anything"), Risk::Execute);
     }
 }

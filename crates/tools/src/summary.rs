@@ -25,6 +25,17 @@ pub fn summary(tool: &str, input: &Value) -> String {
         },
         "Write" | "Edit" => text("path").to_owned(),
         "Bash" => text("command").to_owned(),
+        "Glob" | "Grep" => {
+            let part = |name: &str| match text(name) {
+                "" => String::new(),
+                part => format!(" in {part}"),
+            };
+            format!("{}{}{}", text("pattern"), part("path"), part("glob"))
+        }
+        "TodoWrite" => match input.get("todos").and_then(Value::as_array).map_or(0, Vec::len) {
+            1 => "1 task".to_owned(),
+            count => format!("{count} tasks"),
+        },
         _ if input.as_object().is_none_or(serde_json::Map::is_empty) => String::new(),
         _ => input.to_string(),
     };
@@ -81,6 +92,9 @@ mod tests {
         );
         assert_eq!(summary("CurrentModel", &json!({})), "CurrentModel");
         assert_eq!(summary("Write", &json!({"path": 3})), "Write");
+        assert_eq!(summary("Grep", &json!({"pattern": "a b", "path": "src", "-i": true})), "Grep a b in src");
+        assert_eq!(summary("Glob", &json!({"pattern": "*.rs"})), "Glob *.rs");
+        assert_eq!(summary("TodoWrite", &json!({"todos": [{}]})), "TodoWrite 1 task");
     }
 
     #[test]

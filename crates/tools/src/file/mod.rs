@@ -4,10 +4,10 @@
 //!   `work` prepares and commits; `probe` looks after a crash; `read` gives pages.
 
 pub(crate) mod edit;
-mod folder;
+pub(crate) mod folder;
 mod hint;
 pub(crate) mod probe;
 pub(crate) mod read;
 mod replace;
-mod sniff;
+pub(crate) mod sniff;
 pub(crate) mod work;

@@ -137,7 +137,7 @@ pub(crate) fn prepare(
             let done = format!("edited {}: {}", workspace.shown(path), extent(&replaced));
             (replaced.bytes, done)
         }
-        Call::Read(_) | Call::Bash(_) => return Err(Fault::InvalidInput(format!("{tool} changes no file"))),
+        _ => return Err(Fault::InvalidInput(format!("{tool} changes no file"))),
     };
     // The identity of now: an earlier call of the same response may have put a new file in place.
     let target = Target { exists: true, device: stat.st_dev, inode: stat.st_ino, ..target.clone() };
