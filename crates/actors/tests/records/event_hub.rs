@@ -165,15 +165,15 @@ async fn a_slow_one_stalls_nobody_and_is_caught_up() {
 #[tokio::test]
 async fn a_record_of_which_a_part_was_left_out_is_in_the_gap() {
     let fixture = Fixture::start(Vec::new()).await;
-    let mut slow = fixture.subscribe(3, false);
+    let mut slow = fixture.subscribe(4, false);
     let mut all = fixture.subscribe(64, false);
-    fixture.batch(records(1));
-    fixture.batch([closed(2), committed(3, opened())]);
-    assert_eq!(take(&mut all, 6).await.len(), 6);
-    let expected = ["session_started 1", "agent_spawned 1", "agent_finished 2"];
-    assert_eq!(take(&mut slow, 3).await, expected);
+    fixture.batch(records(2));
+    fixture.batch([closed(3), committed(4, opened())]);
+    assert_eq!(take(&mut all, 7).await.len(), 7);
+    let expected = ["session_started 1", "agent_spawned 1", "message_received 2", "agent_finished 3"];
+    assert_eq!(take(&mut slow, 4).await, expected);
     let caught_up = take(&mut slow, 3).await;
-    assert_eq!(caught_up, ["gap 2..3", "snapshot 3 [maia]", "session_ended 2"]);
+    assert_eq!(caught_up, ["gap 3..4", "snapshot 4 [maia]", "session_ended 3"]);
 }
 
 #[tokio::test]
@@ -239,18 +239,18 @@ async fn a_restart_gives_everybody_a_gap_and_a_snapshot() {
 #[tokio::test]
 async fn a_restart_in_a_quiet_moment_is_told_too() {
     let mut fixture = Fixture::start(Vec::new()).await;
-    let (mut slow, mut lines) = (fixture.subscribe(3, false), fixture.subscribe(16, false));
-    fixture.batch(records(3));
-    until(&mut lines, "message_received 3").await;
+    let (mut slow, mut lines) = (fixture.subscribe(4, false), fixture.subscribe(16, false));
+    fixture.batch(records(4));
+    until(&mut lines, "message_received 4").await;
     fixture.restart().await;
-    fixture.tell(EventHubMsg::History { records: records(3).into_iter().map(Arc::new).collect() });
-    assert_eq!(take(&mut lines, 2).await, ["gap 3..3", "snapshot 3 [maia]"], "live events may be lost");
+    fixture.tell(EventHubMsg::History { records: records(4).into_iter().map(Arc::new).collect() });
+    assert_eq!(take(&mut lines, 2).await, ["gap 4..4", "snapshot 4 [maia]"], "live events may be lost");
     // What it was owed by the hub before is paid by this one.
-    assert_eq!(until(&mut slow, "snapshot 3 [maia]").await[3..], ["gap 3..3", "snapshot 3 [maia]"]);
+    assert_eq!(until(&mut slow, "snapshot 4 [maia]").await[4..], ["gap 4..4", "snapshot 4 [maia]"]);
 }
 
 #[tokio::test]
 async fn a_queue_that_could_never_be_caught_up_is_not_taken() {
     let fixture = Fixture::start(Vec::new()).await;
-    assert!(fixture.subscribe(2, true).recv().await.is_none());
+    assert!(fixture.subscribe(3, true).recv().await.is_none());
 }

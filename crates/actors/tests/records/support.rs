@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// An actor that passes every message on.
 struct Sink<M>(std::marker::PhantomData<fn(M)>);
 
-impl<M: Message + Sync> Actor for Sink<M> {
+impl<M: Message> Actor for Sink<M> {
     type Msg = M;
     type State = UnboundedSender<M>;
     type Arguments = UnboundedSender<M>;
@@ -47,7 +47,7 @@ impl<M: Message + Sync> Actor for Sink<M> {
 }
 
 /// Starts somebody who takes messages of one kind.
-pub async fn sink<M: Message + Sync>() -> (ActorRef<M>, UnboundedReceiver<M>) {
+pub async fn sink<M: Message>() -> (ActorRef<M>, UnboundedReceiver<M>) {
     let (sender, receiver) = unbounded_channel();
     let sink = Sink::<M>(std::marker::PhantomData);
     let (actor, _) = Actor::spawn(None, sink, sender).await.expect("a sink starts");
