@@ -63,6 +63,14 @@ enum TrustCommand {
     },
 }
 
+/// Writes what is traced to stderr where `MAIA_LOG` asks for it (`debug`, `maia_actors=trace`): for faults in maia itself.
+fn log() {
+    if let Some(filter) = env("MAIA_LOG") {
+        let filter = tracing_subscriber::EnvFilter::new(filter);
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    }
+}
+
 /// Reads `--trust[=HASH]`.
 pub fn trust(flag: Option<&str>) -> Trust {
     match flag {
@@ -98,6 +106,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    log();
     match carry_out(arguments.command) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

@@ -178,6 +178,12 @@ pub fn records(opened: &Opened, opening: Opening) -> Vec<NewRecord> {
     let tools = opening.agent.as_ref().map(|agent| {
         let (mut tools, _) = maia_core::agent_file::resolve_tools(&agent.definition, &built);
         tools.retain(|tool| built.contains(&tool.as_str()));
+        // The main agent always may delegate (SPEC section 2).
+        for tool in ["Agent", "Delegate"] {
+            if built.contains(&tool) && !tools.iter().any(|known| known == tool) {
+                tools.push(tool.to_owned());
+            }
+        }
         tools
     });
     let session_opened = Body::SessionOpened(SessionOpened {
