@@ -340,10 +340,10 @@ fn committed(state: &mut SessionState, record: &Record) {
     fold(state, record);
     match &record.body {
         // What was started beside the turn belongs to the run: it ends before it.
-        Body::TurnFinished { .. } | Body::ChildFinished(_) if state.one_turn => {
-            if !state.fold.in_turn && state.fold.open_agents.is_empty() {
-                close(state);
-            }
+        Body::TurnFinished { .. } | Body::ChildFinished(_)
+            if state.one_turn && !state.fold.in_turn && state.fold.open_agents.is_empty() =>
+        {
+            close(state);
         }
         Body::SessionClosed { .. } => finish(state),
         _ => {}

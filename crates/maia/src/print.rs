@@ -149,9 +149,12 @@ pub fn pump(
 ) {
     // Unbounded, because at most three things are ever told.
     let mut out = std::io::stdout();
-    let mut broken = false;
+    let (mut broken, mut started) = (false, false);
     while let Some(event) = events.blocking_recv() {
-        if !broken && show(&event, form, &mut out).is_err() {
+        started = started || matches!(event.body, EventBody::Session(SessionEvent::SessionStarted { .. }));
+        // Notices may come before the opening is recorded, of a full disk for one: lines begin with `session_started`.
+        let due = started || form == Form::Text;
+        if !broken && due && show(&event, form, &mut out).is_err() {
             broken = true;
             let _ = seen.send(Seen::Broken);
         }
