@@ -5,6 +5,7 @@
 //! - Every wait has an end: a watchdog fails the test with the output so far. Nothing sleeps to be in time.
 
 mod checks;
+pub mod endpoint;
 mod run;
 mod script;
 
@@ -17,6 +18,7 @@ use maia_protocol::Record;
 use tempfile::TempDir;
 
 pub use checks::{check_stream, field, of_type};
+pub use endpoint::{Asked, Endpoint};
 pub use run::{Ended, PATIENCE, Running};
 pub use script::{Script, definition};
 
