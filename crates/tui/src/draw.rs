@@ -40,6 +40,10 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
             widget::transcript::draw(screen, places.body, buffer);
         }
         if !places.tree.is_empty() {
+            if places.tree.x > 0 {
+                let line = Rect { x: places.tree.x - 1, width: 1, ..places.tree };
+                widget::fill(buffer, line, "│", screen.theme.dim);
+            }
             widget::tree::draw(screen, places.tree, buffer);
         }
     }
@@ -117,8 +121,8 @@ fn split_tree(screen: &mut Screen, places: &mut Places) {
     if body.width >= WIDE && body.height >= 4 {
         let width = (body.width * 2 / 5).clamp(44, 76);
         places.tree = Rect { x: body.x + body.width - width, width, ..body };
-        // One column keeps the two apart.
-        places.body.width -= width + 1;
+        // A line keeps the two apart.
+        places.body.width -= width + 2;
     } else if body.height >= 10 {
         let rows = u16::try_from(agents + 1).unwrap_or(u16::MAX).min(body.height / 2);
         places.body.height -= rows;

@@ -135,7 +135,7 @@ impl Editor {
         let column = columns(self.text.get(start..self.cursor).unwrap_or_default());
         let above = self.text.get(..start - 1).unwrap_or_default().rfind('\n').map_or(0, |at| at + 1);
         self.cursor = above;
-        self.to_column(column);
+        self.move_to_column(column);
         true
     }
 
@@ -147,7 +147,7 @@ impl Editor {
         }
         let column = columns(self.text.get(self.line_start()..self.cursor).unwrap_or_default());
         self.cursor = end + 1;
-        self.to_column(column);
+        self.move_to_column(column);
         true
     }
 
@@ -235,7 +235,7 @@ impl Editor {
         trimmed.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8())
     }
 
-    fn to_column(&mut self, column: usize) {
+    fn move_to_column(&mut self, column: usize) {
         let mut used = 0;
         let mut at = self.cursor;
         for grapheme in self.rest().graphemes(true) {

@@ -159,12 +159,12 @@ impl Feed {
     }
 
     /// Goes to the first item that is kept.
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         (self.scroll, self.pending) = (Scroll::At { id: self.first, line: 0 }, 0);
     }
 
     /// Goes to the end and stays there.
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         (self.scroll, self.pending) = (Scroll::Follow, 0);
     }
 

@@ -16,7 +16,7 @@ use crate::theme::Theme;
 use crate::units;
 use crate::visible::{cut, visible, visible_line};
 use crate::words::Words;
-use crate::wrap::{Margin, Piece, columns, fit, wrap, wrap_text};
+use crate::wrap::{Margin, Piece, columns, fit, fit_end, wrap, wrap_text};
 
 /// Characters of a result that are shown (mission M15.1-preview).
 pub const PREVIEW: usize = 600;
@@ -312,7 +312,7 @@ fn task_line(task: &Task, look: &Look<'_>) -> Line<'static> {
 
 fn child_lines(child: &Child, look: &Look<'_>) -> Vec<Line<'static>> {
     let (theme, words) = (look.theme, look.words);
-    let path = visible_line(child.path.as_str()).into_owned();
+    let path = fit_end(&visible_line(child.path.as_str()), look.width.saturating_sub(2));
     let Some((outcome, totals)) = child.ended else {
         let pieces = [
             Piece::new("▸ ", theme.active),
@@ -327,7 +327,7 @@ fn child_lines(child: &Child, look: &Look<'_>) -> Vec<Line<'static>> {
     let used = format!(
         " {word} · {} {} · {} {} · {}",
         totals.iterations,
-        words.steps,
+        if totals.iterations == 1 { words.step } else { words.steps },
         units::count(totals.input_tokens.saturating_add(totals.output_tokens)),
         words.tokens,
         units::duration(totals.duration_ms),
@@ -353,7 +353,7 @@ pub fn outcome_look(
 ) -> (&'static str, &'static str, ratatui::style::Style) {
     match outcome {
         Outcome::Done => ("✓", words.done, theme.good),
-        Outcome::Partial => ("◐", words.partial, theme.warn),
+        Outcome::Partial => ("½", words.partial, theme.warn),
         Outcome::Failed => ("✗", words.failed, theme.bad),
         Outcome::Cancelled => ("■", words.cancelled, theme.warn),
         Outcome::TimedOut => ("◷", words.timed_out, theme.bad),

@@ -250,12 +250,14 @@ fn input(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
     match key.code {
         KeyCode::Enter => return submit(screen),
         KeyCode::Up => {
-            if !screen.editor.up() {
+            let moved = screen.editor.up();
+            if !moved {
                 screen.history.older(&mut screen.editor);
             }
         }
         KeyCode::Down => {
-            if !screen.editor.down() {
+            let moved = screen.editor.down();
+            if !moved {
                 screen.history.newer(&mut screen.editor);
             }
         }
@@ -316,7 +318,7 @@ fn own(screen: &mut Screen, action: Action) -> Vec<Action> {
             let text = lines.collect::<Vec<_>>().join("\n");
             screen.say(Level::Info, text);
             if let Some(main) = screen.tree.main_mut() {
-                main.feed.to_end();
+                main.feed.go_to_end();
             }
             Vec::new()
         }

@@ -145,7 +145,7 @@ fn jump(screen: &mut Screen, to_end: bool) {
     }
     let Some(node) = screen.tree.node_mut(at) else { return };
     let feed = if page == Page::Events { &mut node.raw } else { &mut node.feed };
-    if to_end { feed.to_end() } else { feed.to_start() }
+    if to_end { feed.go_to_end() } else { feed.go_to_start() }
 }
 
 /// Keys that act on the selected agent.

@@ -319,6 +319,6 @@ impl Screen {
 
     /// Returns since when no key was pressed; a person who has pressed none yet has been quiet for long.
     fn quiet_since_ms(&self) -> u64 {
-        self.clock.last_key_ms.map_or_else(|| self.clock.now_ms.saturating_sub(QUIET_MS), |ms| ms)
+        self.clock.last_key_ms.unwrap_or_else(|| self.clock.now_ms.saturating_sub(QUIET_MS))
     }
 }

@@ -13,10 +13,15 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// Returns micro-dollars as `$0.12`.
+/// Returns micro-dollars as `$0.003`, `$0.12`, `$12`; nothing for nothing, and never nothing for something.
 pub fn money(micros: u64) -> String {
     let dollars = micros as f64 / 1e6;
-    if dollars < 10.0 { format!("${dollars:.2}") } else { format!("${dollars:.0}") }
+    match micros {
+        0 => String::new(),
+        1..=99_499 => format!("${:.3}", dollars.max(0.001)),
+        99_500..=9_994_999 => format!("${dollars:.2}"),
+        _ => format!("${dollars:.0}"),
+    }
 }
 
 /// Returns seconds as `12s`, `3m05`, `2h07`.
@@ -62,7 +67,16 @@ mod tests {
         ] {
             assert_eq!(count(n), expected);
         }
-        assert_eq!((money(120_000), money(12_300_000)), ("$0.12".to_owned(), "$12".to_owned()));
+        for (micros, expected) in [
+            (0, ""),
+            (1, "$0.001"),
+            (3_400, "$0.003"),
+            (99_600, "$0.10"),
+            (120_000, "$0.12"),
+            (12_300_000, "$12"),
+        ] {
+            assert_eq!(money(micros), expected);
+        }
         assert_eq!((elapsed(59), elapsed(185), elapsed(7_620)), ("59s".into(), "3m05".into(), "2h07".into()));
         assert_eq!(
             (duration(40), duration(1_249), duration(9_960)),

@@ -92,7 +92,7 @@ fn talk(screen: &mut Screen, at: usize, body: &TalkEvent) {
             node.feed.end_stream();
             node.feed.push(Item::user(text));
             if at == 0 {
-                node.feed.to_end();
+                node.feed.go_to_end();
             }
         }
         TalkEvent::TextDelta { text } => node.feed.stream(text),
@@ -192,10 +192,12 @@ fn spawned(screen: &mut Screen, at: usize, event: &Event) {
 fn child(screen: &mut Screen, at: usize) {
     let Some(node) = screen.tree.node(at) else { return };
     let task = cut(&visible_line(&node.task), 200).0.to_owned();
-    let item = Item::Child(Child { path: node.path.clone(), task, ended: None, summary: String::new() });
-    let parent = node.parent;
-    let Some(parent) = parent.and_then(|parent| screen.tree.node_mut(parent)) else { return };
-    let id = parent.feed.push(item);
+    let path = node.path.clone();
+    let Some(parent) = node.parent.and_then(|parent| screen.tree.node_mut(parent)) else { return };
+    // A call of Agent stands right above with the task in its line.
+    let is_told = parent.running.iter().any(|(_, name)| name == "Agent");
+    let task = if is_told { String::new() } else { task };
+    let id = parent.feed.push(Item::Child(Child { path, task, ended: None, summary: String::new() }));
     if let Some(node) = screen.tree.node_mut(at) {
         node.shown_as = Some(id);
     }

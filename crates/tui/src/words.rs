@@ -52,18 +52,18 @@ words! {
     placeholder: "a request, &agent task, /help", "une demande, &agent tâche, /help";
     /// The main agent thinks.
     thinking: "thinking", "en réflexion";
-    /// Calls that have ended, of all.
-    ended: "ended", "terminés";
     /// How to stop the turn.
     esc_stops: "Esc stops", "Échap arrête";
     /// Agents, as a title.
     agents: "agents", "agents";
-    /// Working agents, after a number.
-    working: "working", "au travail";
+    /// One agent, after a number.
+    agent: "agent", "agent";
+    /// At work, after a number of agents.
+    working: "at work", "au travail";
     /// State: waits for a place.
     queued: "queued", "en file";
     /// State: waits for a person.
-    for_you: "waits for you", "vous attend";
+    for_you: "awaits you", "vous attend";
     /// State: waits for its children.
     for_children: "children", "enfants";
     /// State: waits for a lock.
@@ -194,7 +194,9 @@ words! {
     none: "none", "aucun";
     /// Iterations, after a number.
     steps: "steps", "étapes";
-    /// Calls, after a number.
+    /// One iteration, after a number.
+    step: "step", "étape";
+    /// Calls, as a field.
     calls: "calls", "appels";
     /// Tokens, after a number.
     tokens: "tokens", "jetons";

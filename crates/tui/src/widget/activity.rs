@@ -40,7 +40,8 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) {
         });
     }
     if beside > 0 {
-        parts.push(format!("{beside} {} {}", words.agents, words.working));
+        let agents = if beside == 1 { words.agent } else { words.agents };
+        parts.push(format!("{beside} {agents} {}", words.working));
     }
     if parts.is_empty() {
         return;

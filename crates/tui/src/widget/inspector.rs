@@ -110,10 +110,8 @@ fn task(node: &Node, screen: &Screen, look: &Look<'_>) -> Vec<Line<'static>> {
         fields.push((words.model, node.model.clone()));
     }
     let budget = if node.budget > 0 { format!(" / {}", node.budget) } else { String::new() };
-    fields.push((
-        words.budget,
-        format!("{}{budget} {} · {} {}", node.iterations, words.steps, node.tool_calls, words.calls),
-    ));
+    fields.push((words.budget, format!("{}{budget} {}", node.iterations, words.steps)));
+    fields.push((words.calls, node.tool_calls.to_string()));
     fields.push((words.tokens, used(node.own)));
     if node.subtree != node.own {
         fields.push((words.subtree, used(node.subtree)));

@@ -52,6 +52,13 @@ pub(crate) fn below(area: Rect, rows: u16) -> Rect {
     Rect { y: area.y + rows, height: area.height - rows, ..area }
 }
 
+/// Fills `area` with `sign`.
+pub(crate) fn fill(buffer: &mut Buffer, area: Rect, sign: &str, style: Style) {
+    for row in 0..area.height {
+        put(buffer, area, usize::from(row), &Line::styled(sign.repeat(usize::from(area.width)), style));
+    }
+}
+
 /// Empties `area` of what was drawn there before.
 pub(crate) fn clear(buffer: &mut Buffer, area: Rect) {
     for y in area.top()..area.bottom() {

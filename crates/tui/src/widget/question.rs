@@ -29,7 +29,15 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let has_keys = screen.view.focus == Focus::Questions && screen.view.prompt.is_none();
     let line_style = if has_keys { theme.ask } else { theme.dim };
-    rule(buffer, area, &title(question, screen), &queue(question, row, of), (line_style, theme.ask));
+    let mut heading = title(question, screen);
+    if columns(&heading) + 4 > width {
+        // Who and what are kept longest.
+        let asker = question.asker();
+        let last = asker.as_str().rsplit('/').next().unwrap_or_default();
+        let tool = question.subject.as_ref().map_or("", |subject| subject.tool.as_str());
+        heading = visible_line(&format!("{tool} ? {last}")).into_owned();
+    }
+    rule(buffer, area, &heading, &queue(question, row, of), (line_style, theme.ask));
 
     let lines = body(question, screen, width);
     let place = below(area, 1);

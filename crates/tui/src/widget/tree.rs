@@ -69,9 +69,9 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     screen.view.tree_top = top;
 
     let has_cost = screen.tree.node(0).is_some_and(|main| main.subtree.cost_micros > 0);
-    let names = shown.iter().filter_map(|at| screen.tree.node(*at)).map(|node| name_columns(node)).max();
+    let names = shown.iter().filter_map(|at| screen.tree.node(*at)).map(name_columns).max();
     let columns = Columns::of(usize::from(area.width), names.unwrap_or(0), has_cost);
-    title(screen, area, buffer, &columns);
+    title(screen, area, buffer, &columns, hidden);
     let place = below(area, 1);
     for (row, at) in shown.iter().enumerate() {
         let Some(node) = screen.tree.node(*at) else { continue };
@@ -85,20 +85,17 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
             put(buffer, Rect { y, height: 1, ..place }, 0, &Line::styled("▌", screen.theme.selected));
         }
     }
-    if hidden > 0 && rows > 0 {
-        let text = format!(" +{hidden} ↓ ");
-        let width = u16::try_from(crate::wrap::columns(&text)).unwrap_or(0).min(area.width);
-        let last = Rect { x: area.right() - width, y: area.bottom() - 1, width, height: 1 };
-        put(buffer, last, 0, &Line::styled(text, screen.theme.selected));
-    }
 }
 
-fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns) {
+fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns, hidden: usize) {
     let (theme, words) = (&screen.theme, screen.words());
     let agents = screen.tree.nodes().len().saturating_sub(1);
     let working = screen.tree.working();
     let style = if screen.view.focus == Focus::Tree { theme.title.patch(theme.active) } else { theme.title };
-    let title = format!("{} {agents} · {working} {}", words.agents, words.working);
+    let mut title = format!("{} {agents} · {working} {}", words.agents, words.working);
+    if hidden > 0 {
+        title = format!("{} {agents} ↓{hidden} · {working} {}", words.agents, words.working);
+    }
     let mut right = String::new();
     for (width, word) in [
         (widths.doing, words.col_doing),
@@ -123,11 +120,11 @@ fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns) {
 }
 
 fn name_columns(node: &Node) -> usize {
-    indent(node) + 3 + columns(&node.label) + columns(&flags(node))
+    indent(node) + 4 + columns(&node.label) + columns(&flags(node))
 }
 
 fn indent(node: &Node) -> usize {
-    node.depth.saturating_sub(1).min(6) * 2
+    node.depth.min(6) * 2
 }
 
 /// Returns open questions and restarts, which have no column of their own because they are rare.
@@ -150,7 +147,8 @@ fn row_line(node: &Node, screen: &Screen, widths: &Columns, width: usize) -> Lin
         (false, true) => '▾',
         (false, false) => '▸',
     };
-    let lead = format!("{}{fold}", " ".repeat(indent(node)));
+    // The first column is left to the mark of the selected row.
+    let lead = format!(" {}{fold}", " ".repeat(indent(node)));
     let flags = flags(node);
     let right: usize = [widths.doing, widths.steps, widths.tokens, widths.cost, widths.time]
         .iter()
