@@ -21,7 +21,7 @@ pub const NUMBERS: &[Number] = &[
         what: "maia --version, CPU",
         others: "codex 8 ms, claude 16, qwen 40, opencode 1,080",
         reach: "5 ms",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "TUI: start to first full frame",
@@ -34,25 +34,25 @@ pub const NUMBERS: &[Number] = &[
         what: "headless turn, one answer: CPU, peak memory",
         others: "codex 0.30 s, 144 MB; claude 0.65 s, 204 MB; pi 2.0 s, 172 MB",
         reach: "0.03 s, 30 MB",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "own time between two requests of an agent, `true` in Bash between",
         others: "pi 17 ms, claude 42, codex 76",
         reach: "5 ms, journaled; CPU 3 ms beside bash itself",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "4 sub-agents, each one Bash call: wall, CPU",
         others: "codex 0.90 s, 1.25 s; claude 1.07 s, 1.36 s",
         reach: "0.1 s, 0.1 s",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "8 sub-agents at once",
         others: "codex runs 6 and fails 2",
         reach: "all run or wait, none fails",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "prompt sent for \"hi\"",
@@ -64,7 +64,7 @@ pub const NUMBERS: &[Number] = &[
         what: "1,000 sub-agents, 2 calls and a Read each: CPU each, peak memory",
         others: "bare ractor 0.21 ms, 25 MB; autogen-core 12 ms, 88 MB; langgraph 26 ms, 216 MB",
         reach: "0.6 ms, 80 MB, all done, journaled",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "journal, 64 producers, 500-byte records",
@@ -72,12 +72,7 @@ pub const NUMBERS: &[Number] = &[
         reach: "5,000/s, or 5 times one by one of the same run",
         bench: Some("maia-journal/append"),
     },
-    Number {
-        what: "resume of 10,000 records",
-        others: "",
-        reach: "0.3 s (the journal's part: open)",
-        bench: Some("maia-journal/append"),
-    },
+    Number { what: "resume of 10,000 records", others: "", reach: "0.3 s", bench: Some("maia-tests/spine") },
     Number {
         what: "text search over 100 sessions of 1,000 records",
         others: "",
