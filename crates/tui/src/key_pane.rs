@@ -3,7 +3,7 @@
 //! Asked by [`crate::key`] for the pane that has the keyboard. A question is answered by a letter only, never by
 //! Enter or Esc, and never before it could be read (SAFETY 3).
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use maia_protocol::{ActorPath, CallId, Decision, Op};
 
 use crate::action::Action;
@@ -21,8 +21,10 @@ pub(crate) fn questions(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
         KeyCode::PageDown => screen.questions.scroll = screen.questions.scroll.saturating_add(5),
         _ => {}
     }
-    let Some(letter) = written(key) else { return Vec::new() };
-    if !screen.questions.is_ripe(screen.clock.now_ms) {
+    let KeyCode::Char(letter) = key.code else { return Vec::new() };
+    // A letter with Ctrl or Alt is no answer, nor is one that is held down from before.
+    let is_pressed = key.kind == KeyEventKind::Press && KeyModifiers::SHIFT.contains(key.modifiers);
+    if !is_pressed || !screen.questions.is_ripe(screen.clock.now_ms) {
         return Vec::new();
     }
     let Some((question, ..)) = screen.questions.shown() else { return Vec::new() };

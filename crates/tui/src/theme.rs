@@ -77,7 +77,6 @@ impl Theme {
         match name {
             ThemeName::Plain => plain,
             ThemeName::Terminal => Self {
-                dim: Style::new().fg(Color::DarkGray),
                 user: bold.fg(Color::Green),
                 active: Style::new().fg(Color::Yellow),
                 good: Style::new().fg(Color::Green),

@@ -54,6 +54,8 @@ words! {
     thinking: "thinking", "en réflexion";
     /// How to stop the turn.
     esc_stops: "Esc stops", "Échap arrête";
+    /// How to stop the turn when Esc means something else.
+    ctrl_c_stops: "Ctrl+C stops", "Ctrl+C arrête";
     /// Agents, as a title.
     agents: "agents", "agents";
     /// One agent, after a number.

@@ -225,6 +225,7 @@ fn a_question_is_answered_by_its_keys_alone() {
             ("@1000 @1300 Y", &[&yes]),
             // Enter, Esc and other letters answer nothing.
             ("@1000 @1300 Enter Esc o a e x Enter", &[]),
+            ("@1000 @1300 C-y C-n C-s", &[]),
             // Too early: it could not be read yet.
             ("@1000 @1299 y", &[]),
             ("@1000 @1299 y @1310 y", &[&yes]),

@@ -130,7 +130,7 @@ fn play(steps: Vec<Step>, size: (u16, u16), lang: Lang) {
     for step in steps {
         match step {
             Step::Event(value) => {
-                let event: Event = serde_json::from_value(value.clone()).expect(&value.to_string());
+                let event: Event = serde_json::from_value(value).expect("one of the documented events");
                 update(&mut screen, &Arc::new(event));
             }
             Step::Key(code, modifiers, ms) => {
@@ -155,7 +155,7 @@ fn play(steps: Vec<Step>, size: (u16, u16), lang: Lang) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_events_and_keys_break_the_screen(

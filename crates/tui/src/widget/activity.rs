@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::put;
-use crate::screen::Screen;
+use crate::screen::{Focus, Screen};
 use crate::tree::Life;
 use crate::units;
 use crate::wrap::fit;
@@ -47,7 +47,9 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) {
         return;
     }
     if screen.session.turn.is_some() {
-        parts.push(words.esc_stops.to_owned());
+        let is_esc =
+            screen.view.focus == Focus::Input && screen.editor.is_empty() && screen.view.prompt.is_none();
+        parts.push(if is_esc { words.esc_stops } else { words.ctrl_c_stops }.to_owned());
     }
     if main.subtree.tokens() > 0 && width >= 60 {
         parts.push(format!("{} {}", units::count(main.subtree.tokens()), words.tokens));
