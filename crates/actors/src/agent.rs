@@ -418,7 +418,15 @@ fn decide(state: &mut AgentWorkerState) {
     let rules = effective_rules(state, &machine);
     let env = state.env.clone();
     let judged = |call: &Call| -> Ruling {
-        judge(&rules, env.mode, env.sandbox, &call.name, &call.input, call.target.as_ref(), &env.place)
+        judge(
+            &rules,
+            **env.mode.load(),
+            env.sandbox,
+            &call.name,
+            &call.input,
+            call.target.as_ref(),
+            &env.place,
+        )
     };
     let snapshot_seq = machine.setup.as_ref().map_or(0, |setup| setup.snapshot);
     let snapshot = env.snapshot(snapshot_seq);

@@ -52,8 +52,8 @@ pub struct SessionEnv {
     pub place: Place,
     /// Rules of the moment, published by the broker.
     pub rules: ArcSwap<RulesInForce>,
-    /// Mode of this opening.
-    pub mode: Mode,
+    /// Mode of the moment: that of this opening, until a person changes it.
+    pub mode: ArcSwap<Mode>,
     /// Sandbox of this opening.
     pub sandbox: Sandbox,
     /// Limits of the tree.

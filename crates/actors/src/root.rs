@@ -56,6 +56,8 @@ pub enum RootMsg {
     NobodyAnswers,
     /// The person interrupts.
     Interrupt,
+    /// The person leaves: what is at work is stopped, then the session is closed.
+    Leave,
     /// The session is closed and recorded so.
     Closed {
         /// Why.
@@ -175,6 +177,9 @@ impl Actor for Root {
             RootMsg::NobodyAnswers => {
                 state.env.headless.store(true, std::sync::atomic::Ordering::Relaxed);
                 book.broker(PermissionBrokerMsg::NobodyAnswers);
+            }
+            RootMsg::Leave => {
+                book.session(SessionMsg::Leave);
             }
             RootMsg::Interrupt => {
                 state.interrupted = true;

@@ -62,6 +62,8 @@ pub enum SessionMsg {
     },
     /// The person interrupts: the turn is stopped, and a headless session ends.
     Interrupt,
+    /// The person leaves: what is at work is stopped, then the session is closed.
+    Leave,
     /// The disk is full; nothing new starts.
     DiskFull,
     /// There is room again.
@@ -83,6 +85,7 @@ impl SessionMsg {
             Self::Op(_) => "Op",
             Self::MainFailed { .. } => "MainFailed",
             Self::Interrupt => "Interrupt",
+            Self::Leave => "Leave",
             Self::DiskFull => "DiskFull",
             Self::DiskRoom => "DiskRoom",
             Self::DiskPatienceOver { .. } => "DiskPatienceOver",
@@ -218,6 +221,17 @@ impl Actor for Session {
                 state.interrupted = true;
                 if state.gone {
                     interrupt(state);
+                }
+            }
+            SessionMsg::Leave => {
+                // From here on the session ends with what is at work, as a headless one does.
+                state.one_turn = true;
+                stop(state, &ActorPath::main());
+                for agent in state.beside.paths() {
+                    stop(state, &agent);
+                }
+                if !state.fold.in_turn && state.fold.open_agents.is_empty() {
+                    close(state);
                 }
             }
             SessionMsg::DiskFull => {

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use maia_core::permission::{Rules, is_hidden};
 use maia_core::turn::{Call, Input, is_file_tool};
-use maia_protocol::event::{AgentEvent, AgentState, EventBody, ToolEvent, WaitingFor};
+use maia_protocol::event::{EventBody, ToolEvent};
 use maia_protocol::tool::{LockMode, ToolOutput, WriteIntent};
 use maia_protocol::{ActorPath, Body, NewRecord};
 use maia_tools::bash::{Cancel, Limits};
@@ -266,8 +266,6 @@ fn acquire(state: &ToolExecutorState) {
     let acquire = LockTableMsg::Acquire { holder: holder(state), key, mode, book: state.env.book.clone() };
     // A table that is being restarted tells everybody when it is back.
     let _ = state.env.process.locks.load().cast(acquire);
-    let waits = AgentEvent::AgentState { state: AgentState::Waiting, waiting_for: Some(WaitingFor::Lock) };
-    state.env.live(&state.call.actor, EventBody::Agent(waits));
 }
 
 fn prepare(myself: &ActorRef<ToolExecutorMsg>, state: &mut ToolExecutorState) {

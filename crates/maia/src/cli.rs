@@ -8,16 +8,18 @@ use miette::Diagnostic as _;
 
 use crate::agents::AgentsCommand;
 use crate::error::Failure;
-use crate::run::RunArguments;
+use crate::run::{RunArguments, TerminalArguments};
 use crate::settings::{Places, SettingsError};
 use crate::trust::Trust;
 
 /// maia: many agents at once, all of them in sight, none of them to be feared.
 #[derive(Debug, Parser)]
-#[command(name = "maia", version, disable_help_subcommand = true)]
+#[command(name = "maia", version, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    terminal: TerminalArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,7 +109,11 @@ pub fn main() -> ExitCode {
         }
     };
     log();
-    match carry_out(arguments.command) {
+    let done = match arguments.command {
+        Some(command) => carry_out(command),
+        None => crate::run::interactive(arguments.terminal),
+    };
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             failure.print();

@@ -100,7 +100,7 @@ pub async fn env(dir: &Path, failpoints: Failpoints) -> Arc<SessionEnv> {
         workspace: Arc::new(workspace),
         place: Place { cwd, home, state: None },
         rules: ArcSwap::from_pointee(RulesInForce { revision: 0, rules: Rules::compile(&[]).0 }),
-        mode: Mode::Confirm,
+        mode: arc_swap::ArcSwap::from_pointee(Mode::Confirm),
         sandbox: Sandbox::Off,
         limits: Limits::default(),
         max_parallel_agents: 8,

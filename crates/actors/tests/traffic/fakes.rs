@@ -126,7 +126,7 @@ impl Session {
             }),
             place: Place { cwd: cwd.clone(), home: cwd.clone(), state: None },
             rules: ArcSwap::from_pointee(RulesInForce { revision: 0, rules: Rules::compile(&[]).0 }),
-            mode: Mode::Confirm,
+            mode: arc_swap::ArcSwap::from_pointee(Mode::Confirm),
             sandbox: Sandbox::None,
             limits: Limits::default(),
             max_parallel_agents: options.places,

@@ -4,6 +4,7 @@
 //! - Nothing is asked of a model before the opening is durable and, with `--json`, shown (ENGINE 2).
 
 mod context;
+mod interactive;
 mod open;
 mod ops;
 mod plan;
@@ -27,8 +28,10 @@ use crate::error::Failure;
 use crate::print::Form;
 use crate::settings::{Loaded, Places, Settings};
 
+pub use interactive::{TerminalArguments, interactive};
+
 /// Arguments of `maia run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RunArguments {
     /// The request; `-` reads it from standard input. Piped input beside a request is added as data.
     #[arg(value_name = "PROMPT|-")]
@@ -93,11 +96,12 @@ pub struct RunArguments {
 }
 
 /// `--mode` as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ModeArgument {
     /// Reading in the folder runs, everything else is refused.
     ReadOnly,
     /// Every call asks.
+    #[default]
     Confirm,
     /// Writing in the folder runs too.
     Edits,
@@ -142,38 +146,21 @@ struct Prepared {
 /// # Errors
 /// Whatever keeps a session from being opened.
 pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let mut prepared = prepare(&arguments)?;
-    let mut model = provider::choose(&arguments, &prepared.settings)?;
-    if let Some(plan) = prepared.plan.take() {
-        let answer = Box::new(plan.answer());
-        model.provider = Provider::Opening { answer, then: Box::new(model.provider) };
-    }
+    let (prepared, opened, model) = open_session(&arguments, true)?;
     let project = prepared.places.project();
-    let mut opened = match &arguments.resume {
-        Some(wanted) => open::find(&project, wanted, prepared.prompt.is_some())?,
-        None => open::create(&project)?,
-    };
-    prepared.notes.append(&mut opened.notes);
-    if arguments.resume.is_some() {
-        keep_stricter_rules(&mut prepared, &opened.history);
-    }
     let form = if arguments.json { Form::Json } else { Form::Text };
-    let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).min(4);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::failed(format!("the runtime cannot be started: {error}")))?;
+    let runtime = runtime()?;
     let place = tree::place(&prepared.places);
     let name = opened.name.clone();
-    let closed = runtime.block_on(tree::run(tree::Run {
+    let run = tree::Run {
         prepared,
         opened,
         model,
-        form,
         headless: !arguments.ops,
+        one_turn: true,
         limits: limits(&arguments),
-    }))?;
+    };
+    let closed = runtime.block_on(tree::run(run, form))?;
     // What still runs is of no use: the session's end is recorded, or it can be resumed.
     runtime.shutdown_background();
     if !closed.recorded {
@@ -185,6 +172,38 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
         return Err(Failure::failed(closed.result).mend(mend));
     }
     finish(&closed, form, &name, &place)
+}
+
+/// Reads and checks everything, and opens the session. `needs_request` is for a run that ends with its turn.
+fn open_session(
+    arguments: &RunArguments,
+    needs_request: bool,
+) -> Result<(Prepared, open::Opened, provider::Model), Failure> {
+    let mut prepared = prepare(arguments, needs_request)?;
+    let mut model = provider::choose(arguments, &prepared.settings)?;
+    if let Some(plan) = prepared.plan.take() {
+        let answer = Box::new(plan.answer());
+        model.provider = Provider::Opening { answer, then: Box::new(model.provider) };
+    }
+    let project = prepared.places.project();
+    let mut opened = match &arguments.resume {
+        Some(wanted) => open::find(&project, wanted, prepared.prompt.is_some() || !needs_request)?,
+        None => open::create(&project)?,
+    };
+    prepared.notes.append(&mut opened.notes);
+    if arguments.resume.is_some() {
+        keep_stricter_rules(&mut prepared, &opened.history);
+    }
+    Ok((prepared, opened, model))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).min(4);
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("the runtime cannot be started: {error}")))
 }
 
 /// Prints the end and returns the exit code.
@@ -234,7 +253,7 @@ fn limits(arguments: &RunArguments) -> tree::LimitFlags {
     }
 }
 
-fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
+fn prepare(arguments: &RunArguments, needs_request: bool) -> Result<Prepared, Failure> {
     let mode = Mode::from(arguments.mode);
     let sandbox = match (arguments.no_sandbox, arguments.sandbox) {
         (true, _) => Sandbox::Off,
@@ -294,7 +313,7 @@ fn prepare(arguments: &RunArguments) -> Result<Prepared, Failure> {
     let facts = context::facts(&places.cwd);
     let snapshot = Snapshot { rules: sources, agents, context, tools, facts };
     let prompt = prompt(arguments)?.or_else(|| plan.as_ref().map(plan::Plan::request));
-    if prompt.is_none() && arguments.resume.is_none() {
+    if needs_request && prompt.is_none() && arguments.resume.is_none() {
         return Err(Failure::usage("there is nothing to do: no request was given")
             .mend("maia run \"what is here?\", or a request on standard input with: maia run -"));
     }

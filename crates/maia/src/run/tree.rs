@@ -15,9 +15,9 @@ use maia_core::permission::Place;
 use maia_core::turn::Limits;
 use maia_llm::Provider;
 use maia_protocol::event::{EventBody, NoticeEvent};
-use maia_protocol::{ActorPath, Body, Mode, Record};
+use maia_protocol::{ActorPath, Body, Event, Mode, Record};
 use maia_tools::Workspace;
-use ractor::{Actor as _, call};
+use ractor::{Actor as _, ActorRef, call};
 use tokio::sync::{mpsc, watch};
 
 use super::open::{self, Opened, Opening};
@@ -52,10 +52,10 @@ pub struct Run {
     pub opened: Opened,
     /// Who answers.
     pub model: Model,
-    /// How events are shown.
-    pub form: Form,
     /// Whether nobody can answer questions.
     pub headless: bool,
+    /// Whether the session ends with its turn.
+    pub one_turn: bool,
     /// Limits given on the command line.
     pub limits: LimitFlags,
 }
@@ -65,12 +65,46 @@ pub fn place(places: &Places) -> Place {
     Place { cwd: places.cwd.clone(), home: places.home.clone(), state: Some(places.state.clone()) }
 }
 
-/// Runs the session to its end; returns how it ended.
+/// A session whose actors run; its agents wait for `RootMsg::Go`.
+pub struct Started {
+    /// The process's actors.
+    pub process: ActorRef<ProcessMsg>,
+    /// The session's root.
+    pub root: ActorRef<RootMsg>,
+    /// What its actors share.
+    pub env: Arc<SessionEnv>,
+    /// Its events, from the first one on.
+    pub events: mpsc::Receiver<Arc<Event>>,
+    /// Its end, when it has come.
+    pub closed: watch::Receiver<Option<Closed>>,
+    /// What is to be said of the opening.
+    pub notes: Vec<String>,
+}
+
+impl Started {
+    /// Tells what there is to be said of the opening, and lets the agents begin.
+    pub fn go(&mut self) {
+        for message in self.notes.drain(..) {
+            let notice = NoticeEvent::Warning { message, mend: None };
+            self.env.live(&ActorPath::main(), EventBody::Notice(notice));
+        }
+        // A root that has given up says so by `closed`.
+        let _ = self.root.cast(RootMsg::Go);
+    }
+
+    /// Ends all actors.
+    pub fn kill(&self) {
+        self.root.kill();
+        self.process.kill();
+    }
+}
+
+/// Starts the actors of a session and has its opening recorded.
 ///
 /// # Errors
 /// Whatever keeps it from being opened.
-pub async fn run(run: Run) -> Result<Closed, Failure> {
-    let Run { prepared, opened, model, form, headless, limits } = run;
+pub async fn start(run: Run) -> Result<Started, Failure> {
+    let Run { prepared, opened, model, headless, one_turn, limits } = run;
     let name = provider::name(&model).await?;
     skip_answered(&model.provider, &opened.history);
     let failpoints = Failpoints::from_env();
@@ -90,7 +124,7 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
         workspace: Arc::new(workspace(&prepared.places, strict)?),
         place: place(&prepared.places),
         rules: ArcSwap::from_pointee(RulesInForce { revision: 1, rules: prepared.rules.clone() }),
-        mode: prepared.mode,
+        mode: ArcSwap::from_pointee(prepared.mode),
         sandbox: prepared.sandbox,
         limits: Limits {
             max_depth: limits.max_agent_depth.unwrap_or(settings.max_agent_depth) as usize,
@@ -122,21 +156,33 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
         },
     );
     let (events, receiver) = mpsc::channel(EVENTS_AHEAD);
-    let (seen_sender, mut seen) = mpsc::unbounded_channel();
-    std::thread::spawn(move || print::pump(receiver, form, seen_sender));
-
-    let (closed_sender, mut closed) = watch::channel(None);
+    let (closed_sender, closed) = watch::channel(None);
     let root_args = Box::new(RootArgs {
         env: env.clone(),
         journal: opened.journal,
         history: opened.history,
         opening,
         subscriber: Some(Subscriber { sender: events, snapshot: false }),
-        one_turn: true,
+        one_turn,
         closed: closed_sender,
     });
     let root = call!(process, |reply| ProcessMsg::Open { args: root_args, reply })
         .map_err(|error| started(&error))?;
+    Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes })
+}
+
+/// Runs a headless session to its end; returns how it ended.
+///
+/// # Errors
+/// Whatever keeps it from being opened.
+pub async fn run(run: Run, form: Form) -> Result<Closed, Failure> {
+    let headless = run.headless;
+    let mut started = start(run).await?;
+    let (seen_sender, mut seen) = mpsc::unbounded_channel();
+    let (_, nothing) = mpsc::channel(1);
+    let events = std::mem::replace(&mut started.events, nothing);
+    std::thread::spawn(move || print::pump(events, form, seen_sender));
+    let (root, mut closed) = (started.root.clone(), started.closed.clone());
     let interrupts = tokio::spawn(interrupts(root.clone()));
     let orders = (!headless).then(|| tokio::spawn(ops::read(root.clone())));
 
@@ -146,11 +192,7 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
         first = seen.recv() => broken = first == Some(Seen::Broken),
         _ = closed.wait_for(Option::is_some) => {}
     }
-    for note in &prepared.notes {
-        let notice = NoticeEvent::Warning { message: note.clone(), mend: None };
-        env.live(&ActorPath::main(), EventBody::Notice(notice));
-    }
-    let _ = root.cast(RootMsg::Go);
+    started.go();
     let end = loop {
         tokio::select! {
             end = closed.wait_for(Option::is_some) => break end.ok().and_then(|end| end.clone()),
@@ -179,8 +221,7 @@ pub async fn run(run: Run) -> Result<Closed, Failure> {
     if let Some(orders) = orders {
         orders.abort();
     }
-    root.kill();
-    process.kill();
+    started.kill();
     Ok(end)
 }
 
@@ -212,7 +253,7 @@ fn workspace(places: &Places, strict: bool) -> Result<Workspace, Failure> {
 }
 
 /// The first Ctrl+C or TERM stops the turn and closes the session; the second ends the process at once.
-async fn interrupts(root: ractor::ActorRef<RootMsg>) {
+async fn interrupts(root: ActorRef<RootMsg>) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let [Ok(mut int), Ok(mut term), Ok(mut hup)] = kinds.map(signal) else { return };
