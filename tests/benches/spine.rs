@@ -24,14 +24,18 @@ use std::path::PathBuf;
 use place::Place;
 use rows::Bench;
 
-/// What is measured: by which name it is asked for, and how.
-const ROWS: &[(&str, fn(&Bench))] = &[
+/// A measurement: by which name it is asked for, and how it is made.
+type Row = (&'static str, fn(&Bench));
+
+/// All of them, in the order of SPEC section 6.
+const ROWS: &[Row] = &[
     ("controls", rows::controls),
     ("version", rows::version),
     ("turn", rows::turn),
     ("steps", rows::steps),
     ("four", rows::four),
     ("eight", rows::eight),
+    ("prompt", rows::prompt),
     ("thousand", rows::thousand),
     ("resume", rows::resume),
 ];

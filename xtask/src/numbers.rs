@@ -58,7 +58,7 @@ pub const NUMBERS: &[Number] = &[
         what: "prompt sent for \"hi\"",
         others: "pi 1.2k tokens, opencode 6.8k, codex 9.0k, claude 11.4k, qwen 17.2k",
         reach: "2.5k main agent, 1.5k sub-agent, same prefix each time",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
     Number {
         what: "1,000 sub-agents, 2 calls and a Read each: CPU each, peak memory",

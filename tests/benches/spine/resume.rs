@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use maia_journal::{Journal, JournalFile, SessionDir};
 use maia_protocol::{ActorPath, Body, NewRecord, Record};
 use serde_json::Value;
@@ -40,7 +39,7 @@ pub fn write(pattern: &Path, count: usize) -> usize {
     let dir = SessionDir::new(project, ID).expect("a good id");
     dir.create().expect("a folder");
     let mut journal = JournalFile::open(dir.path()).expect("a new journal").journal;
-    journal.append(&batch, Timestamp::now()).expect("appended");
+    journal.append(&batch, records[0].time).expect("appended");
     batch.len()
 }
 

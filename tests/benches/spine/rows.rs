@@ -162,6 +162,22 @@ pub fn eight(bench: &Bench) {
     line("8 sub-agents", "8 and 24 sub-agents at once, 8 places", &format!("done: {}", done.join(", ")));
 }
 
+/// What the first requests hold, in tokens of o200k_base; `tests/prompt.rs` holds them to it.
+pub fn prompt(bench: &Bench) {
+    let endpoint = answers::sub_agents(&bench.runtime, 1, "Read");
+    bench.once(&endpoint, &["hi"]);
+    let tokens: Vec<usize> = endpoint
+        .requests()
+        .iter()
+        .map(|request| {
+            let body = String::from_utf8_lossy(&request.body).into_owned();
+            tiktoken_rs::o200k_base_singleton().encode_ordinary(&body).len()
+        })
+        .collect();
+    let reached = format!("{} main agent, {} sub-agent, the whole body", tokens[0], tokens[1]);
+    line("prompt sent", "prompt sent for \"hi\", in tokens", &reached);
+}
+
 /// A thousand sub-agents, each two streamed answers and one Read.
 pub fn thousand(bench: &Bench) {
     const COUNT: usize = 1_000;
