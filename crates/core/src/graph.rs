@@ -158,11 +158,18 @@ impl Graph {
         self.nodes().filter(|node| node.state == TaskState::Ready).map(|node| &node.spec).collect()
     }
 
-    /// A task has begun.
-    pub fn began(&mut self, id: &str) {
-        if let Some(index) = self.find(id) {
+    /// A task has begun; returns whether it was due. One that was skipped meanwhile stays so.
+    pub fn began(&mut self, id: &str) -> bool {
+        let due = self.find(id).filter(|index| self.tasks[*index].state == TaskState::Ready);
+        if let Some(index) = due {
             self.change(index, TaskState::Running, None);
         }
+        due.is_some()
+    }
+
+    /// Tells whether a task has begun and not ended.
+    pub fn is_running(&self, id: &str) -> bool {
+        self.find(id).is_some_and(|index| self.tasks[index].state == TaskState::Running)
     }
 
     /// A task has ended, or could not begin; what depends on it is unblocked or skipped.

@@ -54,11 +54,14 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             Vec::new()
         }
         Body::PermissionAsked(asked) => {
-            set(state, &asked.call, CallState::Asked);
+            // A stop may have been answered while the question was on its way: the call is settled then.
+            if state.call(&asked.call).is_some_and(|call| matches!(call.state, CallState::Doubtful { .. })) {
+                set(state, &asked.call, CallState::Asked);
+            }
             Vec::new()
         }
-        Body::PermissionAnswered { call, decision, .. } => {
-            answered(state, call, decision);
+        Body::PermissionAnswered { call, decision, by } => {
+            answered(state, call, decision, *by);
             Vec::new()
         }
         Body::ToolIntent { call, tool, write, .. } => {
@@ -85,28 +88,7 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             state.beside.push((record.actor.clone(), delegated.call.clone()));
             vec![Effect::SpawnBeside { child: record.actor.clone(), call: delegated.call.clone() }]
         }
-        Body::Delegated(delegated) => {
-            let base = delegated.call.base();
-            let Some(call) = state.calls.iter_mut().find(|call| call.id == base) else {
-                return Vec::new();
-            };
-            match (&mut call.graph, delegated.call.task()) {
-                (Some(graph), Some(task)) => graph.began(task),
-                _ => {
-                    call.state = CallState::Begun;
-                    call.actor = record.actor.clone();
-                }
-            }
-            *state.numbered.entry(delegated.definition.clone()).or_default() += 1;
-            acts(state);
-            state.children.push((record.actor.clone(), delegated.call.clone()));
-            let mut effects =
-                vec![Effect::SpawnChild { child: record.actor.clone(), call: delegated.call.clone() }];
-            if state.cancelled_by.is_some() {
-                effects.push(Effect::StopChild { child: record.actor.clone() });
-            }
-            effects
-        }
+        Body::Delegated(delegated) => child_begun(state, delegated, record),
         Body::ChildFinished(finished) if record.actor == state.path => {
             state.phase = Phase::Ended;
             state.calls.clear();
@@ -203,6 +185,31 @@ fn born(state: &mut State, delegated: &Delegated, record: &Record) -> Vec<Effect
     state.push_user(vec![Block::Text { text: delegated.task.clone() }]);
     state.phase = Phase::Ready { attempt: 1, closing: false };
     Vec::new()
+}
+
+/// A child has begun. One whose call or task a stop has settled meanwhile is there too, and is stopped: its record is
+/// durable, and it must have its end.
+fn child_begun(state: &mut State, delegated: &Delegated, record: &Record) -> Vec<Effect> {
+    let base = delegated.call.base();
+    let call = state.calls.iter_mut().find(|call| call.id == base);
+    let due = call.is_some_and(|call| match (&mut call.graph, delegated.call.task()) {
+        (Some(graph), Some(task)) => graph.began(task),
+        (None, None) if matches!(call.state, CallState::Allowed { .. }) => {
+            call.state = CallState::Begun;
+            call.actor = record.actor.clone();
+            true
+        }
+        _ => false,
+    });
+    *state.numbered.entry(delegated.definition.clone()).or_default() += 1;
+    acts(state);
+    state.children.push((record.actor.clone(), delegated.call.clone()));
+    let child = record.actor.clone();
+    let mut effects = vec![Effect::SpawnChild { child: child.clone(), call: delegated.call.clone() }];
+    if !due || state.cancelled_by.is_some() {
+        effects.push(Effect::StopChild { child });
+    }
+    effects
 }
 
 fn cancel_asked(state: &mut State, by: &str) -> Vec<Effect> {

@@ -3,7 +3,7 @@
 //! Asked by `apply` with the records about calls; owns nothing.
 
 use maia_protocol::outcome::Outcome;
-use maia_protocol::permission::{Decision, Ruling, RulingAction};
+use maia_protocol::permission::{AnsweredBy, Decision, Ruling, RulingAction};
 use maia_protocol::record::{ChildFinished, ModelAnswered, ReconcileAction, TurnEnd};
 use maia_protocol::tool::{Seen, ToolOutput, WriteFound};
 use maia_protocol::{Block, CallId, Record};
@@ -62,13 +62,14 @@ pub(super) fn judged(state: &mut State, id: &CallId, ruling: &Ruling) {
     set(state, id, next);
 }
 
-pub(super) fn answered(state: &mut State, id: &CallId, decision: &Decision) {
+pub(super) fn answered(state: &mut State, id: &CallId, decision: &Decision, by: AnsweredBy) {
     if !state.call(id).is_some_and(|call| matches!(call.state, CallState::Asked | CallState::Doubtful { .. }))
     {
         return;
     }
     match decision {
-        Decision::AllowOnce => set(state, id, CallState::Allowed { by_person: true }),
+        // What a rule allowed is judged anew by the next opening, a person's answer holds (ENGINE 7).
+        Decision::AllowOnce => set(state, id, CallState::Allowed { by_person: by == AnsweredBy::Person }),
         Decision::RejectOnce { reason } => {
             let text = match reason {
                 Some(reason) => format!("The call was refused: {reason}"),
@@ -87,6 +88,7 @@ pub(super) fn answered(state: &mut State, id: &CallId, decision: &Decision) {
                     call.state = CallState::Settled(ToolOutput::error(texts::NOT_RUN));
                 }
             }
+            skip_tasks(state);
         }
     }
 }

@@ -94,11 +94,20 @@ pub fn open(state: &State) -> Vec<Effect> {
         .extend(beside.map(|(child, call)| Effect::SpawnBeside { child: child.clone(), call: call.clone() }));
     for (child, call) in &state.children {
         effects.push(Effect::SpawnChild { child: child.clone(), call: call.clone() });
-        if state.cancelled_by.is_some() {
+        if state.cancelled_by.is_some() || !is_waited_for(state, call) {
             effects.push(Effect::StopChild { child: child.clone() });
         }
     }
     effects
+}
+
+/// Tells whether a call, or a task of one, still waits for its child: a stop may have settled it.
+fn is_waited_for(state: &State, id: &CallId) -> bool {
+    let call = state.call(&id.base()).filter(|call| call.state == CallState::Begun);
+    call.is_some_and(|call| match (&call.graph, id.task()) {
+        (Some(graph), Some(task)) => graph.is_running(task),
+        (graph, task) => graph.is_none() && task.is_none(),
+    })
 }
 
 /// Returns the calls that are allowed and have their turn: at most 8 at once, and a call with the lock key of

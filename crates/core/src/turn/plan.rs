@@ -406,7 +406,7 @@ fn acting(state: &State, context: &Context<'_>) -> Vec<NewRecord> {
             records.push(NewRecord::new(call.actor, body));
         }
     }
-    if !delegated && !state.stop_answered {
+    if !delegated {
         records.extend(state.calls.iter().find_map(|call| next_task(state, call, &context.spawn)));
     }
     records

@@ -3,11 +3,15 @@
 use maia_protocol::Body;
 use maia_protocol::model::FailureKind;
 use maia_protocol::outcome::Outcome;
+use maia_protocol::permission::RulingAction;
+use maia_protocol::record::TurnEnd;
+use maia_protocol::{Decision, Ruling};
 use serde_json::{Value, json};
 
 use crate::check;
 use crate::driver::{Order, Tree};
-use crate::world::{Asked, World, calls, failure, text, told};
+use crate::talk::last_end;
+use crate::world::{Asked, World, bash, calls, failure, ruling, text, told};
 
 fn diamond(on_failure: &str) -> Value {
     json!({"on_failure": on_failure, "tasks": [
@@ -131,4 +135,38 @@ fn a_stop_skips_what_has_not_begun_and_ends_what_has() {
         stopped_halfway |= (1..3).contains(&begun.len());
     }
     assert!(stopped_halfway, "no stop came while tasks were left");
+}
+
+/// The main agent asks about a command and delegates beside it; the question about the command is answered with stop.
+fn stopped(delegates_by_person: bool) -> World {
+    let whole = calls(&[bash("x"), ("Delegate", diamond("skip"))]);
+    let mut world = world(diamond("skip"));
+    world.model = std::rc::Rc::new(move |asked: &Asked<'_>| match asked.agent.depth() {
+        0 => Ok(whole.clone()),
+        _ => Ok(text("did it")),
+    });
+    world
+        .judge(move |call| -> Ruling {
+            let asks = call.name == "Bash" || delegates_by_person;
+            ruling(if asks { RulingAction::Ask } else { RulingAction::Run })
+        })
+        .person(|asked| if asked.tool == "Bash" { Decision::Stop } else { Decision::AllowOnce })
+}
+
+#[test]
+fn m6_2_stop_skips_tasks_that_have_not_begun_and_the_turn_ends() {
+    let mut halfway = false;
+    for (seed, by_person) in (0..40).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut tree = Tree::new(stopped(by_person), seed, "go");
+        tree.run();
+        check::ended(&tree);
+        assert_eq!(last_end(&tree).0, TurnEnd::Stopped, "seed {seed}");
+        halfway |= !by_person && (1..4).contains(&order_of(&tree).len());
+        for cut in (3..tree.journal.len()).step_by(5) {
+            let mut resumed = Tree::resume(stopped(by_person), seed, &tree.journal[..cut]);
+            resumed.run();
+            check::ended(&resumed);
+        }
+    }
+    assert!(halfway, "no stop came while tasks were left");
 }
