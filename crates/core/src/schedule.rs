@@ -93,11 +93,18 @@ impl Places {
         granted
     }
 
-    /// Forgets an agent that has ended; returns who has a place since.
+    /// Forgets an agent that has ended, and all below it: nobody else would give back the places of those under an agent
+    /// that failed. Returns who has a place since.
     pub fn ended(&mut self, who: &ActorPath) -> Vec<ActorPath> {
-        let granted = self.give_back(who);
-        self.known.remove(who);
-        granted
+        let of_it = |other: &ActorPath| other.is_within(who);
+        let below: Vec<_> =
+            self.held.iter().chain(&self.waiting).filter(|other| of_it(other)).cloned().collect();
+        for other in &below {
+            self.held.remove(other);
+            self.leave_queue(other);
+        }
+        self.known.retain(|other| !of_it(other));
+        self.give_back(who)
     }
 
     /// Returns who waits, next one first.
@@ -160,6 +167,17 @@ mod tests {
         assert_eq!(places.ended(&b), vec![a.clone()]);
         assert_eq!(places.ended(&a), vec![c]);
         assert_eq!(places.held(), 1);
+    }
+
+    #[test]
+    fn places_below_an_agent_that_ended_are_free() {
+        let (a, b, c) = (path("a"), path("b"), path("c"));
+        let (held, waits) = (a.child("x", 1), a.child("x", 2));
+        let mut places = Places::new(1);
+        assert!(places.want(&held));
+        assert!(!places.want(&waits) && !places.want(&b) && !places.want(&c));
+        assert_eq!(places.ended(&a), [b]);
+        assert_eq!(places.queue().collect::<Vec<_>>(), [&c]);
     }
 
     #[test]
