@@ -5,7 +5,7 @@
 use maia_protocol::event::{AgentEvent, EventBody, NoticeEvent, SessionEvent, TalkEvent, ToolEvent};
 use maia_protocol::outcome::Outcome;
 use maia_protocol::record::{AfterAnswer, AfterFailure, ModelAnswered, SessionOpened, TurnEnd};
-use maia_protocol::{ActorPath, Body, CallId, Event, Record, RuleSet};
+use maia_protocol::{ActorPath, Body, CallId, Event, Record};
 use serde_json::Value;
 
 use crate::turn::handed_to_parent;
@@ -177,9 +177,10 @@ fn opened_events(out: &mut Out<'_>, opened: &SessionOpened) {
             definition: opened.agent.clone().unwrap_or_else(|| "maia".to_owned()),
             task: String::new(),
             model: opened.model.clone(),
-            tools: Vec::new(),
+            // Of maia herself neither is limited: the tools are the snapshot's, the rules the person's.
+            tools: opened.tools.clone().unwrap_or_default(),
             skills: Vec::new(),
-            rules: RuleSet::default(),
+            rules: opened.rules.clone(),
             budget: opened.iterations,
         }));
     }
