@@ -33,9 +33,11 @@ pub struct Session {
     pub questions: Vec<PermissionAsked>,
     /// How it was closed, if it was.
     pub closed: Option<(EndReason, String)>,
+    /// Why the opening before this one ended, as long as nothing has been done in this one.
+    pub before: Option<EndReason>,
     /// Agents that have begun and not ended, the main one left out.
     pub open_agents: Vec<ActorPath>,
-    /// Agents spawned in its life.
+    /// Agents that models have spawned in its life; those of a person do not count (ENGINE 6).
     pub spawned: u32,
     /// Agents whose closing request is under way.
     pub closing: Vec<ActorPath>,
@@ -64,12 +66,14 @@ impl Session {
                 self.refused = false;
                 self.refusals.clear();
                 self.questions.clear();
-                self.closed = None;
+                // Opened again and again without work, it keeps its reason (ENGINE 7).
+                self.before = self.closed.take().map(|(reason, _)| reason);
                 self.since = Some(record.time);
             }
             Body::UserMessage { turn, .. } => {
                 self.turn = *turn;
                 self.in_turn = true;
+                self.before = None;
             }
             Body::TurnFinished { end, text, .. } => {
                 self.in_turn = false;
@@ -93,6 +97,7 @@ impl Session {
                 self.closing.push(record.actor.clone());
             }
             Body::ModelAnswered(answered) => {
+                self.before = None;
                 let closing = self.closing.contains(&record.actor);
                 self.closing.retain(|agent| *agent != record.actor);
                 let usage = answered.answer.usage.unwrap_or_default();
@@ -113,13 +118,14 @@ impl Session {
                     turn::add(&mut self.main, &used);
                 }
             }
-            Body::Delegated(_) => {
-                self.spawned += 1;
+            Body::Delegated(delegated) => {
+                self.spawned += u32::from(!delegated.call.is_beside());
                 self.open_agents.push(record.actor.clone());
             }
+            // What is left below an agent that failed is nobody's any more: nothing waits for its end.
             Body::ChildFinished(_) => {
-                self.open_agents.retain(|agent| *agent != record.actor);
-                self.closing.retain(|agent| *agent != record.actor);
+                self.open_agents.retain(|agent| !agent.is_within(&record.actor));
+                self.closing.retain(|agent| !agent.is_within(&record.actor));
             }
             _ => {}
         }
@@ -127,6 +133,9 @@ impl Session {
 
     /// Returns why the session ends when its last turn ended so; several reasons count as 130, 1, 4, 3, 0 (SAFETY 1).
     pub fn reason(&self) -> EndReason {
+        if let Some(before) = self.before {
+            return before;
+        }
         let own = self.last.as_ref().map_or(EndReason::Done, |(end, _)| crate::event::reason(*end));
         match own {
             EndReason::Done | EndReason::Budget if self.refused => EndReason::Permission,
@@ -137,5 +146,98 @@ impl Session {
     /// Returns the last final text.
     pub fn result(&self) -> &str {
         self.last.as_ref().map_or("", |(_, text)| text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maia_protocol::outcome::Outcome;
+    use maia_protocol::record::{ChildFinished, Delegated, SessionOpened};
+    use maia_protocol::{CallId, Decision, RuleSet};
+
+    fn opened() -> Body {
+        Body::SessionOpened(SessionOpened {
+            session: "s".to_owned(),
+            name: "n".to_owned(),
+            cwd: "/".into(),
+            model: "m".to_owned(),
+            agent: None,
+            agent_hash: String::new(),
+            tools: None,
+            rules: RuleSet::default(),
+            iterations: 50,
+            mode: Mode::Confirm,
+            sandbox: Sandbox::None,
+            headless: true,
+            version: "0".to_owned(),
+            fold: 1,
+            resumed: false,
+            resumes: Vec::new(),
+        })
+    }
+
+    fn delegated(call: CallId) -> Body {
+        Body::Delegated(Box::new(Delegated {
+            call,
+            definition: "a".to_owned(),
+            definition_hash: String::new(),
+            task: "t".to_owned(),
+            model: "m".to_owned(),
+            iterations: 1,
+            tools: Vec::new(),
+            rules: RuleSet::default(),
+            snapshot: 2,
+        }))
+    }
+
+    fn step(session: &mut Session, actor: &ActorPath, body: Body) {
+        session.step(&Record { seq: 1, time: Timestamp::UNIX_EPOCH, actor: actor.clone(), body });
+    }
+
+    #[test]
+    fn a_session_that_is_opened_again_without_work_keeps_its_reason() {
+        let (mut session, main) = (Session::default(), ActorPath::main());
+        let message = |turn| Body::UserMessage { turn, text: "go".to_owned() };
+        let call = CallId::new(&main, 1, 1);
+        let refused = Decision::RejectOnce { reason: None };
+        step(&mut session, &main, opened());
+        step(&mut session, &main, message(1));
+        let answer = Body::PermissionAnswered { call, decision: refused, by: AnsweredBy::Headless };
+        step(&mut session, &main, answer);
+        let end = |turn| Body::TurnFinished { turn, end: TurnEnd::EndTurn, text: "done".to_owned() };
+        step(&mut session, &main, end(1));
+        assert_eq!(session.reason(), EndReason::Permission);
+        for _ in 0..2 {
+            let (reason, result) = (session.reason(), session.result().to_owned());
+            let (totals, used) = (session.totals, session.main);
+            step(&mut session, &main, Body::SessionClosed { reason, result, totals, main: used });
+            step(&mut session, &main, opened());
+            assert_eq!(session.reason(), EndReason::Permission);
+        }
+        step(&mut session, &main, message(2));
+        step(&mut session, &main, end(2));
+        assert_eq!(session.reason(), EndReason::Done);
+    }
+
+    #[test]
+    fn who_is_below_an_agent_that_ended_is_not_waited_for() {
+        let (mut session, main) = (Session::default(), ActorPath::main());
+        let (a, other) = (main.child("a", 1), main.child("a", 10));
+        let call = CallId::new(&main, 1, 1);
+        step(&mut session, &a, delegated(call.clone()));
+        step(&mut session, &a.child("a", 1), delegated(CallId::new(&a, 1, 1)));
+        step(&mut session, &other, delegated(CallId::new(&main, 0, 1)));
+        assert_eq!(session.spawned, 2, "what a person starts does not count");
+        let finished = ChildFinished {
+            call,
+            outcome: Outcome::Failed,
+            cause: None,
+            summary: String::new(),
+            totals: Totals::default(),
+            subtree: Totals::default(),
+        };
+        step(&mut session, &a, Body::ChildFinished(Box::new(finished)));
+        assert_eq!(session.open_agents, [other]);
     }
 }
