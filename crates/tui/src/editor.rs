@@ -1,15 +1,12 @@
-//! The text that a person is writing: several lines, a cursor on grapheme clusters, a history.
+//! The text that a person is writing: several lines and a cursor on grapheme clusters.
 //!
 //! Asked by the input and the prompts. Pasted text is kept exactly as it came and never sent by itself; it is made
-//! visible only where it is drawn. Owns the text, the cursor (a byte offset on a boundary) and the history.
+//! visible only where it is drawn. Owns the text and the cursor, a byte offset on a boundary.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::visible::visible;
 use crate::wrap::{columns, grapheme_columns};
-
-/// Texts kept in the history.
-const HISTORY: usize = 500;
 
 /// A text under a cursor.
 #[derive(Clone, Debug, Default)]
@@ -272,62 +269,6 @@ fn nth_line_back(text: &str, start: usize, n: usize) -> usize {
     above.rmatch_indices('\n').nth(n).map_or(0, |(at, _)| at + 1)
 }
 
-/// What was sent before, walked through with ↑ and ↓.
-#[derive(Clone, Debug, Default)]
-pub struct History {
-    texts: Vec<String>,
-    at: Option<usize>,
-    draft: String,
-}
-
-impl History {
-    /// Returns a history of `texts`, oldest first.
-    pub fn of(mut texts: Vec<String>) -> Self {
-        let surplus = texts.len().saturating_sub(HISTORY);
-        texts.drain(..surplus);
-        Self { texts, ..Self::default() }
-    }
-
-    /// Adds `text` as the newest, once.
-    pub fn add(&mut self, text: &str) {
-        self.at = None;
-        if self.texts.last().is_some_and(|last| last == text) {
-            return;
-        }
-        if self.texts.len() >= HISTORY {
-            self.texts.remove(0);
-        }
-        self.texts.push(text.to_owned());
-    }
-
-    /// Puts the text before into `editor`; what was being written is kept.
-    pub fn older(&mut self, editor: &mut Editor) {
-        let at = self.at.unwrap_or(self.texts.len());
-        let Some(text) = at.checked_sub(1).and_then(|at| self.texts.get(at)) else { return };
-        let old = editor.text().to_owned();
-        editor.set(text.clone());
-        if self.at.is_none() {
-            self.draft = old;
-        }
-        self.at = Some(at - 1);
-    }
-
-    /// Puts the text after into `editor`, at last what was being written.
-    pub fn newer(&mut self, editor: &mut Editor) {
-        let Some(at) = self.at else { return };
-        match self.texts.get(at + 1) {
-            Some(text) => {
-                editor.set(text.clone());
-                self.at = Some(at + 1);
-            }
-            None => {
-                editor.set(std::mem::take(&mut self.draft));
-                self.at = None;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,23 +341,5 @@ mod tests {
         let mut editor = at("a|b");
         editor.insert("1\r\n2\r3");
         assert_eq!(shown(&editor), "a1\n2\n3|b");
-    }
-
-    #[test]
-    fn history_keeps_the_draft() {
-        let mut history = History::of(vec!["one".to_owned()]);
-        history.add("two");
-        history.add("two");
-        let mut editor = at("draft|");
-        let mut seen = Vec::new();
-        for older in [true, true, true, false, false, false] {
-            if older {
-                history.older(&mut editor)
-            } else {
-                history.newer(&mut editor)
-            }
-            seen.push(editor.text().to_owned());
-        }
-        assert_eq!(seen, ["two", "one", "one", "two", "draft", "draft"]);
     }
 }

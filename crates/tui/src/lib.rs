@@ -12,6 +12,7 @@ mod command;
 mod draw;
 mod editor;
 mod feed;
+mod history;
 mod item;
 mod key;
 mod key_pane;

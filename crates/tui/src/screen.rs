@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use maia_protocol::ActorPath;
 use maia_protocol::permission::{Mode, Sandbox};
 
-use crate::editor::{Editor, History};
+use crate::editor::Editor;
+use crate::history::History;
 use crate::item::{Item, Level};
 use crate::question::{INERT_MS, QUIET_MS, Questions};
 use crate::theme::{Theme, ThemeName};
