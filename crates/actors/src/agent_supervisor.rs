@@ -39,7 +39,7 @@ pub enum Stage {
 
 /// What a supervisor can be told.
 pub enum AgentSupervisorMsg {
-    /// Start the worker.
+    /// Start the worker, where there is none.
     Begin,
     /// See that a child is at work.
     SpawnChild {
@@ -172,7 +172,11 @@ impl Actor for AgentSupervisor {
         let book = state.env.book.clone();
         state.env.failpoints.message(supervisor_of(&state.path).as_str(), message.kind());
         match message {
-            AgentSupervisorMsg::Begin => start_worker(&myself, state).await?,
+            AgentSupervisorMsg::Begin => {
+                if state.worker.is_none() {
+                    start_worker(&myself, state).await?;
+                }
+            }
             AgentSupervisorMsg::SpawnChild { child, call } => {
                 if !book.has(&supervisor_of(&child)) {
                     start_child(&myself, state, child, call, Window::default()).await?;
@@ -207,7 +211,12 @@ impl Actor for AgentSupervisor {
                 }
                 book.agent(&state.path, AgentMsg::Input(input));
             }
-            AgentSupervisorMsg::FoldFailed { cause } => fail(state, cause),
+            AgentSupervisorMsg::FoldFailed { cause } => {
+                // It stands there without a state, and is told nothing any more.
+                state.worker = None;
+                fail(state, cause);
+                leave_if_done(&myself, state);
+            }
             AgentSupervisorMsg::AgentEnded => {
                 state.stopped_by = None;
                 state.ended = state.call.is_some();

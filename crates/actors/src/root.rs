@@ -179,6 +179,8 @@ impl Actor for Root {
                 book.broker(PermissionBrokerMsg::NobodyAnswers);
             }
             RootMsg::Leave => {
+                // A session that is rebuilt ends with its work too.
+                state.one_turn = true;
                 book.session(SessionMsg::Leave);
             }
             RootMsg::Interrupt => {

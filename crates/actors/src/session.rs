@@ -123,6 +123,10 @@ pub struct SessionState {
     shown: bool,
     /// Whether agents were started.
     gone: bool,
+    /// Orders that came before that. Unbounded: whoever gives them waits for the opening to be shown.
+    early: Vec<Op>,
+    /// Whether a turn's first record is on the way: what is asked meanwhile joins it.
+    asked: bool,
     main: Option<ActorId>,
     beside: Beside,
     scheduler: Option<ActorId>,
@@ -162,6 +166,8 @@ impl Actor for Session {
             folding: args.rebuilt,
             shown: args.shown,
             gone: false,
+            early: Vec::new(),
+            asked: false,
             main: None,
             beside: Beside::default(),
             scheduler: None,
@@ -204,8 +210,12 @@ impl Actor for Session {
             }
             SessionMsg::SpawnBeside { child, call } => {
                 let env = state.env.clone();
-                state.beside.start(&env, myself.get_cell(), child, call).await?;
+                state.beside.start(&env, myself.get_cell(), child.clone(), call).await?;
+                if state.interrupted && state.one_turn {
+                    stop(state, &child);
+                }
             }
+            SessionMsg::Op(op) if !state.gone => state.early.push(op),
             SessionMsg::Op(op) => order(state, op),
             SessionMsg::MainFailed { cause } => {
                 if state.fold.in_turn {
@@ -297,6 +307,7 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
     }
     start_scheduler(myself, state).await?;
     if state.fold.closed.is_some() && !state.fold.in_turn {
+        state.closing = true;
         finish(state);
         return Ok(());
     }
@@ -308,6 +319,9 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
     }
     if state.interrupted {
         interrupt(state);
+    }
+    for op in std::mem::take(&mut state.early) {
+        order(state, op);
     }
     Ok(())
 }
@@ -352,6 +366,9 @@ fn fold(state: &mut SessionState, record: &Record) {
 
 fn committed(state: &mut SessionState, record: &Record) {
     fold(state, record);
+    if matches!(record.body, Body::UserMessage { .. }) {
+        state.asked = false;
+    }
     match &record.body {
         // What was started beside the turn belongs to the run: it ends before it.
         Body::TurnFinished { .. } | Body::ChildFinished(_)
@@ -390,11 +407,16 @@ fn finish(state: &SessionState) {
     }
 }
 
-/// Stops the turn; a session of one turn ends.
+/// Stops the turn; a session of one turn ends with whatever else is at work.
 fn interrupt(state: &mut SessionState) {
+    if state.one_turn {
+        for agent in state.beside.paths() {
+            stop(state, &agent);
+        }
+    }
     if state.fold.in_turn {
         stop(state, &ActorPath::main());
-    } else if state.one_turn {
+    } else if state.one_turn && state.fold.open_agents.is_empty() {
         close(state);
     }
 }
@@ -405,9 +427,9 @@ fn stop(state: &SessionState, actor: &ActorPath) -> bool {
     state.env.book.supervisor(&supervisor_of(actor), message)
 }
 
-fn order(state: &SessionState, op: Op) {
+fn order(state: &mut SessionState, op: Op) {
     match op {
-        Op::Ask { text } if state.fold.in_turn => {
+        Op::Ask { text } if state.fold.in_turn || state.asked => {
             let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
             if !state.env.book.supervisor(&supervisor_of(&ActorPath::main()), message) {
                 nobody(state, &ActorPath::main(), "told");
@@ -415,8 +437,15 @@ fn order(state: &SessionState, op: Op) {
         }
         Op::Ask { text } if !state.closing => {
             append(state, Body::UserMessage { turn: state.fold.turn + 1, text });
+            state.asked = true;
+            // One that failed for good is tried again: its next turn may do better.
+            let main = supervisor_of(&ActorPath::main());
+            state.env.book.supervisor(&main, AgentSupervisorMsg::Begin);
         }
         Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
+        Op::Spawn { .. } if state.closing => {
+            nobody(state, &ActorPath::main(), "asked to start an agent: the session is being closed");
+        }
         Op::Spawn { agent, task } => {
             let latest = state.env.latest_snapshot();
             let known = latest.agent(&agent);
@@ -442,6 +471,10 @@ fn order(state: &SessionState, op: Op) {
             if !state.env.book.supervisor(&supervisor_of(&actor), message) {
                 nobody(state, &actor, "told");
             }
+        }
+        // Told to an idle agent it would wait for its next turn.
+        Op::Stop { actor } if actor == ActorPath::main() && !state.fold.in_turn && !state.asked => {
+            nobody(state, &actor, "stopped: no turn is under way");
         }
         Op::Stop { actor } => {
             if !stop(state, &actor) {
