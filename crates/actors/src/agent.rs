@@ -14,7 +14,6 @@ use jiff::Timestamp;
 use maia_core::permission::{Rules, judge};
 use maia_core::turn::{self, Activity, Call, CallState, Context, Effect, Input, SpawnPlan, State};
 use maia_protocol::event::{AgentEvent, AgentState, EventBody, WaitingFor};
-use maia_protocol::model::{FailureKind, ModelFailure};
 use maia_protocol::permission::Ruling;
 use maia_protocol::{ActorPath, Body, CallId, Record};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -101,7 +100,7 @@ pub struct AgentWorkerState {
     subscribed: bool,
     /// `None` until the history is folded.
     machine: Option<State>,
-    /// What came while the history was being folded.
+    /// What came while the history was being folded; unbounded, because it is what was to be delivered anyway.
     backlog: Vec<AgentMsg>,
     /// Records that it has appended and not seen committed.
     under_way: usize,
@@ -207,11 +206,14 @@ fn fold(myself: &ActorRef<AgentMsg>, state: &AgentWorkerState, records: Vec<Arc<
 /// Looks at what had begun when the history ended.
 fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState) {
     let Some(machine) = &state.machine else { return };
-    for effect in turn::open(machine) {
+    let effects = turn::open(machine);
+    if !machine.is_main() && !turn::wants_place(machine) {
+        // The worker before this one may have held a place; its children may be waiting for it.
+        state.env.book.scheduler(SchedulerMsg::GiveBack { agent: state.path.clone() });
+    }
+    for effect in effects {
         match effect {
             Effect::Run { call } => execute(state, &call, Stage::Run, true),
-            // The request that is to be stopped belongs to a worker that is gone: it is over.
-            Effect::StopModel => gateway_lost(state),
             other => carry_out(myself, state, other),
         }
     }
@@ -242,28 +244,13 @@ fn now(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, message: Agent
             let asking = turn::open(machine)
                 .into_iter()
                 .find(|effect| matches!(effect, Effect::AskModel { .. } | Effect::StopModel));
-            match asking {
-                Some(Effect::StopModel) => gateway_lost(state),
-                Some(effect) => carry_out(myself, state, effect),
-                None => {}
+            if let Some(effect) = asking {
+                carry_out(myself, state, effect);
             }
         }
         // Only before the fold, and the fold only once.
         AgentMsg::History { .. } | AgentMsg::Folded { .. } => {}
     }
-}
-
-fn gateway_lost(state: &mut AgentWorkerState) {
-    let Some(machine) = &state.machine else { return };
-    let failure = ModelFailure {
-        kind: FailureKind::Cancelled,
-        status: None,
-        message: "stopped".to_owned(),
-        transient: false,
-        retry_after_ms: None,
-        text: String::new(),
-    };
-    state.inbox.push(Input::Failed { step: machine.step, attempt: 1, failure });
 }
 
 fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records: &[Arc<Record>]) {
@@ -272,6 +259,12 @@ fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records:
     for record in records {
         if is_own(record, &state.path) {
             state.under_way = state.under_way.saturating_sub(1);
+        }
+        if let Body::Delegated(delegated) = &record.body
+            && record.actor != state.path
+            && !delegated.call.is_beside()
+        {
+            state.env.spawned.fetch_add(1, Ordering::Relaxed);
         }
         effects.extend(turn::step(machine, record));
     }
@@ -329,8 +322,11 @@ fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, effect: 
             let _ = env.process.gateway.load().cast(ModelGatewayMsg::Ask { key, request, env: env.clone() });
         }
         Effect::StopModel => {
-            let (session, agent) = (env.session.clone(), state.path.clone());
-            let _ = env.process.gateway.load().cast(ModelGatewayMsg::Cancel { session, agent });
+            let Some(machine) = &state.machine else { return };
+            let turn::Phase::Asking { attempt, .. } = machine.phase else { return };
+            let (session, agent, step) = (env.session.clone(), state.path.clone(), machine.step);
+            let key = RequestKey { session, agent, step, attempt };
+            let _ = env.process.gateway.load().cast(ModelGatewayMsg::Cancel { key, env: env.clone() });
         }
         Effect::StartTimer { step, wait_ms } => {
             let myself = myself.clone();
@@ -341,7 +337,6 @@ fn carry_out(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, effect: 
         }
         Effect::Run { call } => execute(state, &call, Stage::Run, false),
         Effect::SpawnChild { child, call } => {
-            env.spawned.fetch_add(1, Ordering::Relaxed);
             env.book.supervisor(&supervisor, AgentSupervisorMsg::SpawnChild { child, call });
         }
         Effect::SpawnBeside { child, call } => {

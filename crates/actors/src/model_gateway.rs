@@ -55,12 +55,13 @@ pub enum ModelGatewayMsg {
         /// The agent's session.
         env: Arc<SessionEnv>,
     },
-    /// End the agent's request: it is told what came so far, as a failure of kind `cancelled`. Without one: nothing.
+    /// End a request: the agent is told what came so far, as a failure of kind `cancelled`. Told also where there is no
+    /// such request, because it was lost with an earlier gateway or process: the agent waits for an end.
     Cancel {
-        /// The session's id.
-        session: String,
-        /// Whose request.
-        agent: ActorPath,
+        /// Names it.
+        key: RequestKey,
+        /// The agent's session.
+        env: Arc<SessionEnv>,
     },
     /// A session has ended: its requests are ended too, and nobody is told.
     EndSession {
@@ -184,7 +185,7 @@ impl Actor for ModelGateway {
         state.failpoints.message("@gateway", message.kind());
         match message {
             ModelGatewayMsg::Ask { key, request, env } => ask(&myself, state, key, *request, env),
-            ModelGatewayMsg::Cancel { session, agent } => cancel(&myself, state, (session, agent)),
+            ModelGatewayMsg::Cancel { key, env } => cancel(&myself, state, key, &env),
             ModelGatewayMsg::EndSession { session } => end_session(&myself, state, &session),
             ModelGatewayMsg::Finished { key, number, targets, result } => {
                 finished(&myself, state, key, number, targets, *result);
@@ -237,17 +238,21 @@ fn ask(
     show_wait(state, &asker);
 }
 
-fn cancel(myself: &ActorRef<ModelGatewayMsg>, state: &mut ModelGatewayState, asker: Asker) {
-    let Some(asked) = state.asked.get(&asker) else { return };
-    let text = match &asked.stage {
-        Stage::Line { .. } => String::new(),
+fn cancel(
+    myself: &ActorRef<ModelGatewayMsg>,
+    state: &mut ModelGatewayState,
+    key: RequestKey,
+    env: &SessionEnv,
+) {
+    let asker = asker(&key);
+    let asked = state.asked.get(&asker).filter(|asked| asked.key == key);
+    // A result that was handed over may be lost with a worker; one that was not hears the same twice, and drops it.
+    let text = asked.map_or_else(String::new, |asked| match &asked.stage {
         Stage::Flight(flight) => flight.text(),
-        Stage::Over { told: true, .. } => return,
         Stage::Over { result: Input::Answered { answer, .. }, .. } => answer.text.clone(),
         Stage::Over { result: Input::Failed { failure, .. }, .. } => failure.text.clone(),
-        Stage::Over { .. } => String::new(),
-    };
-    let (key, env) = (asked.key.clone(), asked.env.clone());
+        Stage::Line { .. } | Stage::Over { .. } => String::new(),
+    });
     forget(state, &asker);
     let failure = ModelFailure {
         kind: FailureKind::Cancelled,

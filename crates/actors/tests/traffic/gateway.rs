@@ -55,8 +55,8 @@ fn ask(gateway: &Gateway, session: &Session, agent: &ActorPath, step: u32) {
 }
 
 fn cancel(gateway: &Gateway, session: &Session, agent: &ActorPath) {
-    let (session, agent) = (session.env.session.clone(), agent.clone());
-    gateway.cast(ModelGatewayMsg::Cancel { session, agent }).expect("it runs");
+    let (key, env) = (key(session, agent, 5), session.env.clone());
+    gateway.cast(ModelGatewayMsg::Cancel { key, env }).expect("it runs");
 }
 
 fn text(input: &Input) -> &str {
@@ -185,8 +185,11 @@ async fn a_stop_ends_what_is_in_flight_and_what_stands_in_line() {
         assert_eq!(failure.text, so_far);
     }
     endpoint.wait_for(|counts| counts.gone == 1 && counts.received == 2).await;
-    // Nothing is under way for these two: a second stop changes nothing, and the third one's request goes on.
+    // Nothing is under way for it any more: a second stop has its end too, and the third one's request goes on.
     cancel(&gateway, &session, &path(1));
+    let (agent, input) = session.input().await;
+    assert!(matches!(input, Input::Failed { step: 5, .. }), "{input:?}");
+    assert_eq!(agent, path(1));
     gate.open();
     let (agent, input) = session.input().await;
     assert_eq!((agent, text(&input)), (path(3), "so farnot"));
