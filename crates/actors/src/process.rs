@@ -123,7 +123,10 @@ impl Actor for Process {
         match event {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
             SupervisionEvent::ActorTerminated(cell, ..) => {
-                state.sessions.remove(&cell.get_id());
+                // A root that was ended from outside has told nobody: locks and requests of its session are let go here.
+                if let Some(session) = state.sessions.remove(&cell.get_id()) {
+                    crate::root::forget_tree(&session.env).await;
+                }
             }
             SupervisionEvent::ActorFailed(cell, error) => {
                 failed(&myself, state, cell.get_id(), &error.to_string()).await?;
