@@ -63,7 +63,7 @@ async fn relay<M: Message, T: Send + 'static>(
 }
 
 /// Starts an actor that listens to nothing.
-async fn deaf<M: Message>() -> ActorRef<M> {
+pub async fn deaf<M: Message>() -> ActorRef<M> {
     relay(|_: M| None::<()>, unbounded_channel().0).await
 }
 

@@ -3,5 +3,6 @@
 mod fakes;
 mod gateway;
 mod locks;
+mod orders;
 mod places;
 mod questions;
