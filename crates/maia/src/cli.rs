@@ -103,8 +103,13 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version go to stdout with 0, errors to stderr with 2; a closed pipe changes nothing.
-            let _ = error.print();
+            // Help and version go to stdout with 0, errors to stderr with 2; a closed pipe changes nothing. An error
+            // quotes what was given, which may hold escapes of somebody else.
+            if error.use_stderr() {
+                crate::print::say(error.to_string().trim_end());
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

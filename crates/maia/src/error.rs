@@ -49,9 +49,9 @@ impl Failure {
 
     /// Prints the error on stderr.
     pub fn print(&self) {
-        eprintln!("maia: {}", crate::print::plain(&self.message));
+        crate::print::say(&format!("maia: {}", self.message));
         if let Some(mend) = &self.mend {
-            eprintln!("  help: {}", crate::print::plain(mend));
+            crate::print::say(&format!("  help: {mend}"));
         }
     }
 }

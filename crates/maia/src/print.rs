@@ -42,7 +42,19 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// Says `text` on stderr, a line of its own, made harmless. A stderr that cannot be written is nobody's loss.
+pub fn say(text: &str) {
+    let _ = std::io::stderr().write_all(format!("{}\n", plain(text)).as_bytes());
+}
+
+/// Returns how many there are of something, in words that fit the number.
+pub fn count(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Shows one event; returns whether the output can still be written.
+///
+/// Only JSON lines can fail: progress that nobody reads is no reason to stop the work whose answer goes to stdout.
 pub fn show(event: &Event, form: Form, out: &mut dyn Write) -> std::io::Result<()> {
     match form {
         Form::Json => {
@@ -52,14 +64,12 @@ pub fn show(event: &Event, form: Form, out: &mut dyn Write) -> std::io::Result<(
             out.write_all(&line)?;
             out.flush()
         }
-        Form::Text => match progress(event) {
-            Some(line) => {
-                let mut line = plain(&line).replace('\n', " ");
-                line.push('\n');
-                std::io::stderr().write_all(line.as_bytes())
+        Form::Text => {
+            if let Some(line) = progress(event) {
+                say(&line.replace('\n', " "));
             }
-            None => Ok(()),
-        },
+            Ok(())
+        }
     }
 }
 
@@ -92,8 +102,8 @@ fn progress(event: &Event) -> Option<String> {
             };
             let cause = cause.as_ref().map(|cause| format!(": {}", first_line(cause))).unwrap_or_default();
             format!(
-                "{indent}- {who} {how}{cause} · {} tool calls · {:.1} s",
-                totals.tool_calls,
+                "{indent}- {who} {how}{cause} · {} · {:.1} s",
+                count(totals.tool_calls.into(), "tool call"),
                 totals.duration_ms as f64 / 1000.0
             )
         }
@@ -137,8 +147,8 @@ pub enum Seen {
     Started,
     /// The session's end is flushed, or nothing more comes.
     Ended,
-    /// The output is gone.
-    Broken,
+    /// The output cannot be written any more, and why.
+    Broken(std::io::ErrorKind),
 }
 
 /// Shows events until the stream ends. Blocks: a thread of its own.
@@ -154,9 +164,12 @@ pub fn pump(
         started = started || matches!(event.body, EventBody::Session(SessionEvent::SessionStarted { .. }));
         // Notices may come before the opening is recorded, of a full disk for one: lines begin with `session_started`.
         let due = started || form == Form::Text;
-        if !broken && due && show(&event, form, &mut out).is_err() {
+        if !broken
+            && due
+            && let Err(error) = show(&event, form, &mut out)
+        {
             broken = true;
-            let _ = seen.send(Seen::Broken);
+            let _ = seen.send(Seen::Broken(error.kind()));
         }
         match &event.body {
             EventBody::Session(SessionEvent::SessionStarted { .. }) => {

@@ -4,6 +4,7 @@
 //! - From a folder that is not trusted only `deny` and `ask` rules count; everything else is inert.
 //! - Writes no record: `--trust` holds for one run.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -120,11 +121,7 @@ pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<Strin
 
 fn list(items: &[Item]) {
     for item in items {
-        eprintln!(
-            "trusted for this run: {} {}",
-            item.kind,
-            crate::print::plain(&item.path.display().to_string())
-        );
+        crate::print::say(&format!("trusted for this run: {} {}", item.kind, item.path.display()));
     }
 }
 
@@ -152,14 +149,20 @@ fn for_a_fork(env: &dyn Fn(&str) -> Option<String>) -> bool {
 pub fn show(places: &Places) -> i32 {
     let items = items(places);
     if items.is_empty() {
-        println!("{} brings nothing that needs trust", places.cwd.display());
-        return 0;
+        return put(&format!("{} brings nothing that needs trust", places.cwd.display()));
     }
-    for item in &items {
-        println!("{:<9} {} {}", item.kind, item.hash, crate::print::plain(&item.path.display().to_string()));
-    }
-    println!("\nall of it for one run: --trust={}", digest(places, &items));
-    0
+    let line = |item: &Item| {
+        format!("{:<9} {} {}\n", item.kind, item.hash, item.path.display().to_string().replace('\n', " "))
+    };
+    let lines: String = items.iter().map(line).collect();
+    put(&format!("{lines}\nall of it for one run: --trust={}", digest(places, &items)))
+}
+
+/// Prints `text`, made harmless, and returns the exit code.
+fn put(text: &str) -> i32 {
+    let mut out = std::io::stdout();
+    let written = writeln!(out, "{}", crate::print::plain(text)).and_then(|()| out.flush());
+    i32::from(written.is_err())
 }
 
 #[cfg(test)]

@@ -136,6 +136,51 @@ fn a_closed_stderr_harms_nobody() {
 }
 
 #[test]
+fn progress_that_nobody_reads_does_not_stop_the_work() {
+    let world = World::new(MAIA);
+    world.write("in.txt", "in\n");
+    let read = |_: &Asked| calls(&[("Read", json!({"path": "in.txt"}))]);
+    let endpoint = Endpoint::start(move |asked| if asked.step <= 3 { read(asked) } else { says("hello") });
+    let maia = world.run().arg("go").endpoint(endpoint.url()).allow(&["Read(**)"]);
+    let mut child = maia.command().spawn().expect("it starts");
+    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+    err.read_line(&mut String::new()).expect("a line");
+    drop(err);
+    let mut out = Vec::new();
+    child.stdout.take().expect("a pipe").read_to_end(&mut out).expect("bytes");
+    assert_eq!((child.wait().expect("it ends").code(), out), (Some(0), b"hello\n".to_vec()));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success() {
+    for form in [&["go"][..], &["go", "--json"]] {
+        let (world, endpoint) = (World::new(MAIA), Endpoint::start(|_| says("hello")));
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let maia = world.run().args(form.iter().copied()).endpoint(endpoint.url());
+        let ended = maia.command().stdout(full).output().expect("it runs");
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{form:?}: {err}");
+        assert!(err.contains("standard output cannot be written") && err.contains("--resume"), "{err}");
+    }
+}
+
+#[test]
+fn a_session_goes_on_with_its_own_model() {
+    let world = World::new(MAIA);
+    let script = world.script(&Script::new().text("maia", "one").text("maia", "two"));
+    let first = world.run().args(["go", "--json"]).model(&script).end().with_code(0);
+    let name = first.events()[0]["name"].as_str().expect("a name").to_owned();
+    let ended = world.run().args(["more", "--resume", &name]).end().with_code(0);
+    assert_eq!(ended.out(), "two\n", "{ended}");
+}
+
+#[test]
+fn what_a_usage_error_quotes_is_harmless() {
+    let ended = World::new(MAIA).run().args(["go", "--mode", "\u{1b}[2J"]).end().with_code(2);
+    assert!(ended.err().contains("invalid value") && !ended.err().contains('\u{1b}'), "{ended}");
+}
+
+#[test]
 fn too_much_input_is_refused_with_what_to_do() {
     let (world, endpoint) = (World::new(MAIA), Endpoint::start(|_| says("hello")));
     let mut input = Vec::new();

@@ -56,7 +56,7 @@ pub fn run(command: AgentsCommand, places: &Places, trusted: bool) -> i32 {
         // The reader went away: there is nobody left to tell.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 1,
         Err(error) => {
-            eprintln!("maia: the output could not be written: {error}");
+            crate::print::say(&format!("maia: the output could not be written: {error}"));
             1
         }
     }
@@ -105,7 +105,7 @@ fn show(out: &mut impl Write, found: &Found, name: &str, json: bool) -> io::Resu
     else {
         let names: Vec<&str> =
             found.agents.iter().map(|found| found.agent.definition.name.as_str()).collect();
-        eprintln!("maia: no agent is called `{}`: there are {}", plain(name), names.join(", "));
+        crate::print::say(&format!("maia: no agent is called `{name}`: there are {}", names.join(", ")));
         for warning in &found.warnings {
             eprint!("{}", fault_text(&warning.path.display().to_string(), "warning", &warning.fault, None));
         }

@@ -25,7 +25,7 @@ use maia_protocol::{Body, Mode, RuleSet, Snapshot};
 
 use crate::cli;
 use crate::error::Failure;
-use crate::print::Form;
+use crate::print::{Form, count, say};
 use crate::settings::{Loaded, Places, Settings};
 
 pub use interactive::{TerminalArguments, interactive};
@@ -160,7 +160,7 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
         one_turn: true,
         limits: limits(&arguments),
     };
-    let closed = runtime.block_on(tree::run(run, form))?;
+    let (closed, broken) = runtime.block_on(tree::run(run, form))?;
     // What still runs is of no use: the session's end is recorded, or it can be resumed.
     runtime.shutdown_background();
     if !closed.recorded {
@@ -171,7 +171,11 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
         };
         return Err(Failure::failed(closed.result).mend(mend));
     }
-    finish(&closed, form, &name, &place)
+    match broken {
+        // A reader that went away wants nothing more; a disk that is full is an error.
+        None | Some(std::io::ErrorKind::BrokenPipe) => finish(&closed, form, &name, &place),
+        Some(kind) => Err(unwritten(&kind.to_string(), &name)),
+    }
 }
 
 /// Reads and checks everything, and opens the session. `needs_request` is for a run that ends with its turn.
@@ -180,15 +184,25 @@ fn open_session(
     needs_request: bool,
 ) -> Result<(Prepared, open::Opened, provider::Model), Failure> {
     let mut prepared = prepare(arguments, needs_request)?;
+    let resumed = match &arguments.resume {
+        Some(wanted) => {
+            let needs_nothing = prepared.prompt.is_some() || !needs_request;
+            Some(open::find(&prepared.places.project(), wanted, needs_nothing)?)
+        }
+        None => None,
+    };
+    if let Some(opened) = &resumed {
+        // A session goes on with its own model, unless the flag or the variable names another.
+        prepared.settings.model = Some((opened.fold.model.clone(), "the session".to_owned()));
+    }
     let mut model = provider::choose(arguments, &prepared.settings)?;
     if let Some(plan) = prepared.plan.take() {
         let answer = Box::new(plan.answer());
         model.provider = Provider::Opening { answer, then: Box::new(model.provider) };
     }
-    let project = prepared.places.project();
-    let mut opened = match &arguments.resume {
-        Some(wanted) => open::find(&project, wanted, prepared.prompt.is_some() || !needs_request)?,
-        None => open::create(&project)?,
+    let mut opened = match resumed {
+        Some(opened) => opened,
+        None => open::create(&prepared.places.project())?,
     };
     prepared.notes.append(&mut opened.notes);
     if arguments.resume.is_some() {
@@ -206,17 +220,28 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::failed(format!("the runtime cannot be started: {error}")))
 }
 
+/// Returns the error of an output that cannot be written.
+fn unwritten(why: &str, name: &str) -> Failure {
+    Failure::failed(format!("standard output cannot be written: {why}"))
+        .mend(format!("what was done is kept; see it with: maia run --resume {name}"))
+}
+
 /// Prints the end and returns the exit code.
 fn finish(closed: &Closed, form: Form, name: &str, place: &Place) -> Result<u8, Failure> {
     if form == Form::Text {
         if closed.reason == EndReason::Failed || closed.reason == EndReason::Endpoint {
-            eprintln!("maia: {}", crate::print::plain(&closed.result));
-            eprintln!("  help: the session is kept as {name}");
+            let mend = format!("the session is kept; go on with: maia run --resume {name}");
+            Failure::failed(closed.result.clone()).mend(mend).print();
         } else if !closed.result.is_empty() {
             let text = crate::print::plain(&closed.result);
             let mut out = std::io::stdout();
-            // A reader that went away wants no answer.
-            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+            match writeln!(out, "{text}").and_then(|()| out.flush()) {
+                // A reader that went away wants no answer.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    return Err(unwritten(&error.to_string(), name));
+                }
+                _ => {}
+            }
         }
     }
     let mut rules = Vec::new();
@@ -228,12 +253,13 @@ fn finish(closed: &Closed, form: Form, name: &str, place: &Place) -> Result<u8, 
         }
     }
     if !closed.refusals.is_empty() {
-        eprintln!("{} calls needed a permission and nobody could answer.", closed.refusals.len());
+        let calls = count(closed.refusals.len() as u64, "call");
+        say(&format!("{calls} needed a permission and nobody could answer."));
         if !rules.is_empty() {
-            eprintln!("To allow them, add:");
+            say("To allow what was refused, add:");
         }
         for rule in rules {
-            eprintln!("  --allow {}", shell_quoted(&crate::print::plain(&rule)));
+            say(&format!("  --allow {}", shell_quoted(&rule)));
         }
     }
     Ok(closed.reason.exit_code())

@@ -39,11 +39,25 @@ pub struct Opened {
 /// # Errors
 /// When the folder cannot be made or its journal not opened (exit 1).
 pub fn create(project: &Path) -> Result<Opened, Failure> {
-    let session = uuid::Uuid::now_v7().to_string();
+    let id = uuid::Uuid::now_v7();
+    let session = id.to_string();
     let dir = SessionDir::new(project, &session).map_err(|error| state_folder(project, &error))?;
     dir.create().map_err(|error| state_folder(project, &error))?;
-    let name = jiff::Zoned::now().strftime("session_%Y-%m-%d_%H_%M_%S").to_string();
+    let others = dir.path().parent().and_then(|sessions| std::fs::read_dir(sessions).ok());
+    let others = others.into_iter().flatten().flatten();
+    let others = others.filter_map(|entry| uuid::Uuid::parse_str(entry.file_name().to_str()?).ok());
+    let name = label(id, others);
     open(dir.path(), session, name)
+}
+
+/// Returns the label of the session `id`: its second, numbered when sessions of the same second came before it.
+fn label(id: uuid::Uuid, others: impl Iterator<Item = uuid::Uuid>) -> String {
+    let second = |id: uuid::Uuid| id.get_timestamp().map_or(0, |time| time.to_unix().0);
+    let before = others.filter(|other| *other < id && second(*other) == second(id)).count();
+    let time = i64::try_from(second(id)).ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
+    let time = time.unwrap_or_else(jiff::Timestamp::now).to_zoned(jiff::tz::TimeZone::system());
+    let name = time.strftime("session_%Y-%m-%d_%H_%M_%S").to_string();
+    if before == 0 { name } else { format!("{name}_{}", before + 1) }
 }
 
 fn state_folder(project: &Path, error: &dyn std::error::Error) -> Failure {
@@ -103,8 +117,8 @@ fn open(dir: &Path, session: String, name: String) -> Result<Opened, Failure> {
         ));
     }
     if let Some(why) = &opened.report.read_only {
-        return Err(Failure::failed(format!("the journal in {} can only be read: {why:?}", dir.display()))
-            .mend("its records up to the fault are whole; start a new session"));
+        return Err(Failure::failed(format!("the session in {} cannot go on: {why}", dir.display()))
+            .mend("nothing was changed; give the request again, as a new session"));
     }
     let mut fold = Session::default();
     for record in &opened.records {
@@ -217,4 +231,19 @@ pub fn records(opened: &Opened, opening: Opening) -> Vec<NewRecord> {
         records.push(NewRecord::new(main, body));
     }
     records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_one_second_have_names_of_their_own() {
+        let at = |millis| uuid::Builder::from_unix_timestamp_millis(millis, &[1; 10]).into_uuid();
+        let ids = [at(1_800_000_000_000), at(1_800_000_000_999), at(1_800_000_001_000)];
+        let [first, second, later] = ids.map(|id| label(id, ids.into_iter()));
+        assert!(first.starts_with("session_2027-01-1"), "{first}");
+        assert_eq!(second, format!("{first}_2"));
+        assert_eq!((later.len(), later == first), (first.len(), false), "{later}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Starts the actors of one run, shows its stream, and waits for its end.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
@@ -171,11 +172,11 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
     Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes })
 }
 
-/// Runs a headless session to its end; returns how it ended.
+/// Runs a headless session to its end; returns how it ended, and why its output broke off if it did.
 ///
 /// # Errors
 /// Whatever keeps it from being opened.
-pub async fn run(run: Run, form: Form) -> Result<Closed, Failure> {
+pub async fn run(run: Run, form: Form) -> Result<(Closed, Option<ErrorKind>), Failure> {
     let headless = run.headless;
     let mut started = start(run).await?;
     let (seen_sender, mut seen) = mpsc::unbounded_channel();
@@ -187,19 +188,22 @@ pub async fn run(run: Run, form: Form) -> Result<Closed, Failure> {
     let orders = (!headless).then(|| tokio::spawn(ops::read(root.clone())));
 
     // Agents start when the opening is durable and flushed; a root that gives up before that ends the wait.
-    let (mut broken, mut shown) = (false, false);
+    let (mut broken, mut shown) = (None, false);
     tokio::select! {
-        first = seen.recv() => broken = first == Some(Seen::Broken),
+        first = seen.recv() => if let Some(Seen::Broken(kind)) = first { broken = Some(kind) },
         _ = closed.wait_for(Option::is_some) => {}
     }
     started.go();
+    if broken.is_some() {
+        // Nobody reads: going on would be work for nobody.
+        let _ = root.cast(RootMsg::Interrupt);
+    }
     let end = loop {
         tokio::select! {
             end = closed.wait_for(Option::is_some) => break end.ok().and_then(|end| end.clone()),
-            Some(seen) = seen.recv(), if !broken => match seen {
-                // Nobody reads: going on would be work for nobody.
-                Seen::Broken => {
-                    broken = true;
+            Some(seen) = seen.recv(), if broken.is_none() => match seen {
+                Seen::Broken(kind) => {
+                    broken = Some(kind);
                     let _ = root.cast(RootMsg::Interrupt);
                 }
                 Seen::Ended => shown = true,
@@ -214,7 +218,7 @@ pub async fn run(run: Run, form: Form) -> Result<Closed, Failure> {
         recorded: false,
     });
     // The last line is written before the process ends.
-    while end.recorded && !broken && !shown {
+    while end.recorded && broken.is_none() && !shown {
         shown = seen.recv().await.is_none_or(|seen| seen != Seen::Started);
     }
     interrupts.abort();
@@ -222,7 +226,7 @@ pub async fn run(run: Run, form: Form) -> Result<Closed, Failure> {
         orders.abort();
     }
     started.kill();
-    Ok(end)
+    Ok((end, broken))
 }
 
 /// Marks the script's lines that answered what the journal holds answers of: they are not played again.

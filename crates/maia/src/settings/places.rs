@@ -59,6 +59,9 @@ impl Places {
         if !cwd.is_dir() {
             return Err(refuse("this is not a folder".to_owned()));
         }
+        if cwd.to_str().is_none() {
+            return Err(refuse("its path is not UTF-8, and the journal could not hold it".to_owned()));
+        }
         // The XDG rules tell to ignore a relative path.
         let state = variable(env, "XDG_STATE_HOME").map(PathBuf::from).filter(|state| state.is_absolute());
         let state = state.unwrap_or_else(|| home.join(".local/state")).join("maia");
@@ -127,6 +130,17 @@ mod tests {
         assert_eq!(find(None, "", &path("gone")).unwrap().cwd, here);
         let error = find(None, &path("gone"), "").unwrap_err().to_string();
         assert!(error.contains("MAIA_CWD") && error.contains("gone"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_no_record_could_name_is_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let odd = root.path().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+        fs::create_dir(&odd).unwrap();
+        let env = |name: &str| (name == "HOME").then(|| "/home/x".to_owned());
+        let error = Places::find(Some(&odd), &env).unwrap_err().to_string();
+        assert!(error.contains("--cwd") && error.contains("not UTF-8"), "{error}");
     }
 
     #[test]
