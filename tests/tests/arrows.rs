@@ -16,7 +16,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("maia-llm", &["maia-protocol"]),
     ("maia-tools", &["maia-protocol"]),
     ("maia-actors", &["maia-protocol", "maia-core", "maia-llm", "maia-journal", "maia-tools"]),
-    ("maia", &["maia-protocol", "maia-core", "maia-llm", "maia-journal", "maia-tools", "maia-actors", "maia-tui"]),
+    (
+        "maia",
+        &["maia-protocol", "maia-core", "maia-llm", "maia-journal", "maia-tools", "maia-actors", "maia-tui"],
+    ),
     ("maia-tui", &["maia-protocol"]),
     ("maia-test-support", &[]),
     ("maia-tests", &[]),
