@@ -121,6 +121,18 @@ impl AddressBook {
         paths
     }
 
+    /// Waits until the agent at `agent` and its supervisor have ended, and takes them out of the table: for a supervisor
+    /// that left by itself, which it does when nobody is below it any more. Nobody else is looked at.
+    pub async fn bury_alone(&self, agent: &ActorPath) {
+        for path in [agent.clone(), supervisor_of(agent)] {
+            let Some(address) = self.0.get(&path).map(|address| address.value().clone()) else { continue };
+            let cell = address.cell();
+            // Without a limit: nothing that it waits for keeps an actor whose supervisor has ended.
+            let _ = cell.wait(None).await;
+            self.0.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
+        }
+    }
+
     /// Waits until everybody at and below the agent at `agent` has ended, and takes them out of the table; returns the
     /// executors among them. Whoever stands at or below a path of `except` is left alone.
     ///

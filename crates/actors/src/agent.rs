@@ -6,6 +6,7 @@
 //! - After a restart it folds its records on a blocking thread, then looks at what had begun (`turn::open`).
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use maia_protocol::permission::Ruling;
 use maia_protocol::{ActorPath, Body, CallId, Record};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::address::supervisor_of;
+use crate::address::{AddressBook, supervisor_of};
 use crate::agent_supervisor::{AgentSupervisorMsg, Stage};
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
@@ -26,6 +27,9 @@ use crate::model_gateway::{ModelGatewayMsg, RequestKey};
 use crate::scheduler::SchedulerMsg;
 use crate::session::SessionMsg;
 use crate::tool_executor::Given;
+
+/// Records that are folded where they come in: a new agent has a few, and two threads cost more than they do.
+const FOLDED_HERE: usize = 16;
 
 /// What an agent can be told.
 pub enum AgentMsg {
@@ -180,27 +184,38 @@ impl Actor for Agent {
 /// Folds a history on a blocking thread; a fold that panics is told to the supervisor: it would panic again.
 fn fold(myself: &ActorRef<AgentMsg>, state: &AgentWorkerState, records: Vec<Arc<Record>>) {
     let (myself, path, book) = (myself.clone(), state.path.clone(), state.env.book.clone());
+    if records.len() <= FOLDED_HERE {
+        let folded = catch_unwind(AssertUnwindSafe(|| folded(&path, &records)));
+        hand_in(&myself, &path, &book, folded.map_err(|_| "a record of it makes the fold panic".to_owned()));
+        return;
+    }
     tokio::spawn(async move {
         let start = path.clone();
-        let folded = tokio::task::spawn_blocking(move || {
-            let mut machine = State::new(start);
-            for record in &records {
-                turn::step(&mut machine, record);
-            }
-            machine
-        })
-        .await;
-        match folded {
-            Ok(machine) => {
-                // An agent that has gone meanwhile has no use for it.
-                let _ = myself.cast(AgentMsg::Folded { machine: Box::new(machine) });
-            }
-            Err(error) => {
-                let cause = format!("its records could not be folded: {error}");
-                book.supervisor(&supervisor_of(&path), AgentSupervisorMsg::FoldFailed { cause });
-            }
-        }
+        let folded = tokio::task::spawn_blocking(move || folded(&start, &records)).await;
+        hand_in(&myself, &path, &book, folded.map_err(|error| error.to_string()));
     });
+}
+
+fn folded(path: &ActorPath, records: &[Arc<Record>]) -> State {
+    let mut machine = State::new(path.clone());
+    for record in records {
+        turn::step(&mut machine, record);
+    }
+    machine
+}
+
+/// Hands a folded history in, as a message like any other.
+fn hand_in(myself: &ActorRef<AgentMsg>, path: &ActorPath, book: &AddressBook, folded: Result<State, String>) {
+    match folded {
+        Ok(machine) => {
+            // An agent that has gone meanwhile has no use for it.
+            let _ = myself.cast(AgentMsg::Folded { machine: Box::new(machine) });
+        }
+        Err(error) => {
+            let cause = format!("its records could not be folded: {error}");
+            book.supervisor(&supervisor_of(path), AgentSupervisorMsg::FoldFailed { cause });
+        }
+    }
 }
 
 /// Looks at what had begun when the history ended.
@@ -439,7 +454,10 @@ fn decide(state: &mut AgentWorkerState) {
     let inputs = std::mem::take(&mut state.inbox);
     let records = turn::plan(&machine, &context, &inputs);
     if records.is_empty() {
-        prepare_files(state, &machine);
+        // Looking at a file is work of the agent too: without a place it waits (ENGINE 6).
+        if context.holds_place {
+            prepare_files(state, &machine);
+        }
     } else {
         state.under_way = records.len();
         env.book.journal(JournalMsg::Append { records });

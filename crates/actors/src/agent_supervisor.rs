@@ -234,13 +234,16 @@ impl Actor for AgentSupervisor {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
-            SupervisionEvent::ActorTerminated(cell, ..) => {
+            SupervisionEvent::ActorTerminated(cell, _, reason) => {
                 let id = cell.get_id();
                 if let Some((executor, _)) = state.executors.remove(&id) {
                     forget_executor(&state.env, &executor);
                 }
-                if let Some(child) = state.children.remove(&id) {
-                    forget_tree(state, &child.path).await;
+                match state.children.remove(&id) {
+                    // It left by itself (`leave_if_done`): a look through the table, for each of a thousand, would be dear.
+                    Some(child) if reason.is_none() => state.env.book.bury_alone(&child.path).await,
+                    Some(child) => forget_tree(state, &child.path).await,
+                    None => {}
                 }
                 leave_if_done(&myself, state);
             }

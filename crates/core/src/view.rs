@@ -2,6 +2,8 @@
 //!
 //! Asked by the actor EventHub; owns nothing.
 
+use std::collections::{BTreeMap, HashMap};
+
 use maia_protocol::event::{
     AgentEvent, AgentView, EventBody, NoticeEvent, SessionEvent, TalkEvent, ToolEvent,
 };
@@ -11,10 +13,15 @@ use maia_protocol::{ActorPath, CallId, Event, Seq};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     seq: Seq,
-    agents: Vec<AgentView>,
+    /// Agents that have begun and not ended, in order; the main agent of a session that is opened again goes first.
+    agents: BTreeMap<i64, AgentView>,
+    /// Where each of them stands in that order.
+    places: HashMap<ActorPath, i64>,
     /// The main agent of a session that was closed: it may be opened again.
     closed: Option<AgentView>,
-    running: Vec<(ActorPath, CallId, String)>,
+    /// Calls without a result, by agent, each with its place in order and its tool.
+    running: HashMap<ActorPath, HashMap<CallId, (u64, String)>>,
+    calls: u64,
     questions: Vec<CallId>,
 }
 
@@ -24,7 +31,8 @@ impl View {
         self.seq = self.seq.max(event.seq);
         match &event.body {
             EventBody::Agent(AgentEvent::AgentSpawned { definition, task, budget, .. }) => {
-                self.agents.push(AgentView {
+                let place = self.agents.last_key_value().map_or(0, |(place, _)| place + 1);
+                let agent = AgentView {
                     actor: event.actor.clone(),
                     definition: definition.clone(),
                     task: task.clone(),
@@ -34,19 +42,22 @@ impl View {
                     output_tokens: 0,
                     tool_calls: 0,
                     running: Vec::new(),
-                });
+                };
+                self.add(place, agent);
             }
             EventBody::Agent(AgentEvent::AgentFinished { .. }) => {
-                let ended = self.agents.iter().position(|agent| agent.actor == event.actor);
-                let ended = ended.map(|index| self.agents.remove(index));
+                let place = self.places.remove(&event.actor);
+                let ended = place.and_then(|place| self.agents.remove(&place));
                 if event.actor == ActorPath::main() {
                     self.closed = ended;
                 }
-                self.running.retain(|(agent, ..)| *agent != event.actor);
+                self.running.remove(&event.actor);
             }
             EventBody::Agent(AgentEvent::AgentResumed { .. }) => {
-                let closed = self.closed.take_if(|closed| closed.actor == event.actor);
-                self.agents.splice(0..0, closed);
+                if let Some(closed) = self.closed.take_if(|closed| closed.actor == event.actor) {
+                    let place = self.agents.first_key_value().map_or(0, |(place, _)| place - 1);
+                    self.add(place, closed);
+                }
             }
             EventBody::Session(SessionEvent::SessionStarted { resumed: true, .. }) => self.questions.clear(),
             EventBody::Talk(TalkEvent::ModelCall { input_tokens, output_tokens, .. }) => {
@@ -57,13 +68,17 @@ impl View {
                 }
             }
             EventBody::Tool(ToolEvent::ToolCall { id, name, .. }) => {
-                self.running.push((event.actor.clone(), id.clone(), name.clone()));
+                self.calls += 1;
+                let running = self.running.entry(id.agent()).or_default();
+                running.insert(id.clone(), (self.calls, name.clone()));
                 if let Some(agent) = self.agent(&event.actor) {
                     agent.tool_calls += 1;
                 }
             }
             EventBody::Tool(ToolEvent::ToolResult { id, .. }) => {
-                self.running.retain(|(_, call, _)| call != id);
+                if let Some(running) = self.running.get_mut(&id.agent()) {
+                    running.remove(id);
+                }
                 self.questions.retain(|call| call != id);
             }
             EventBody::Tool(ToolEvent::PermissionAsked { id, .. }) => self.questions.push(id.clone()),
@@ -74,16 +89,23 @@ impl View {
         }
     }
 
+    fn add(&mut self, place: i64, agent: AgentView) {
+        self.places.insert(agent.actor.clone(), place);
+        self.agents.insert(place, agent);
+    }
+
     fn agent(&mut self, actor: &ActorPath) -> Option<&mut AgentView> {
-        self.agents.iter_mut().find(|agent| agent.actor == *actor)
+        self.agents.get_mut(self.places.get(actor)?)
     }
 
     /// Returns the tree as an event's body.
     pub fn snapshot(&self) -> EventBody {
-        let mut agents = self.agents.clone();
+        let mut agents: Vec<AgentView> = self.agents.values().cloned().collect();
         for agent in &mut agents {
-            let own = self.running.iter().filter(|(actor, ..)| *actor == agent.actor);
-            agent.running = own.map(|(_, _, name)| name.clone()).collect();
+            let mut own: Vec<_> =
+                self.running.get(&agent.actor).into_iter().flat_map(HashMap::values).collect();
+            own.sort_unstable();
+            agent.running = own.into_iter().map(|(_, name)| name.clone()).collect();
         }
         EventBody::Notice(NoticeEvent::Snapshot { agents, questions: self.questions.clone() })
     }

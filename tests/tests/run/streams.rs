@@ -175,6 +175,16 @@ fn a_session_goes_on_with_its_own_model() {
 }
 
 #[test]
+fn a_resume_with_nothing_to_do_says_so() {
+    let world = World::new(MAIA);
+    let script = world.script(&Script::new().text("maia", "one"));
+    let first = world.run().args(["go", "--json"]).model(&script).end().with_code(0);
+    let name = first.events()[0]["name"].as_str().expect("a name").to_owned();
+    let ended = world.run().args(["--resume", &name]).end().with_code(0);
+    assert!(ended.err().contains("nothing goes on") && ended.err().contains("\"go on\""), "{ended}");
+}
+
+#[test]
 fn what_a_usage_error_quotes_is_harmless() {
     let ended = World::new(MAIA).run().args(["go", "--mode", "\u{1b}[2J"]).end().with_code(2);
     assert!(ended.err().contains("invalid value") && !ended.err().contains('\u{1b}'), "{ended}");

@@ -205,6 +205,13 @@ fn open_session(
         None => open::create(&prepared.places.project())?,
     };
     prepared.notes.append(&mut opened.notes);
+    let at_rest = opened.fold.turn > 0 && !opened.fold.in_turn && opened.fold.open_agents.is_empty();
+    if needs_request && prepared.prompt.is_none() && at_rest {
+        let name = &opened.name;
+        prepared.notes.push(format!(
+            "the last turn of this session has ended, so nothing goes on; say what to do: maia run --resume {name} \"go on\""
+        ));
+    }
     if arguments.resume.is_some() {
         keep_stricter_rules(&mut prepared, &opened.history);
     }
@@ -411,9 +418,17 @@ fn keep_stricter_rules(prepared: &mut Prepared, history: &[maia_protocol::Record
         Body::SnapshotTaken(snapshot) => Some(snapshot),
         _ => None,
     });
-    let Some(last) = last else { return };
+    let definition = history.iter().rev().find_map(|record| match &record.body {
+        Body::SessionOpened(opened) => Some(&opened.rules),
+        _ => None,
+    });
     let mut kept = RuleSet::default();
-    for source in &last.rules {
+    // Those of the main agent's definition too: a resume that names none must not lift them.
+    if let Some(rules) = definition {
+        kept.deny.extend(rules.deny.iter().cloned());
+        kept.ask.extend(rules.ask.iter().cloned());
+    }
+    for source in last.iter().flat_map(|last| &last.rules) {
         kept.deny.extend(source.rules.deny.iter().cloned());
         kept.ask.extend(source.rules.ask.iter().cloned());
     }
