@@ -21,6 +21,7 @@ pub const ACTORS: &[(&str, &[&str])] = &[
 pub const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("agent_supervisor", "FoldFailed", "needs a history whose fold panics, which is a bug of the core"),
     ("session", "DiskPatienceOver", "comes after 30 s of a full disk: see disk.rs"),
+    ("session", "Leave", "comes from a terminal that the person leaves"),
     ("journal", "Retry", "comes from a key of a terminal"),
     (
         "journal",

@@ -14,6 +14,9 @@ use crate::scene::{Scene, Seen, Stage};
 /// Runs at once: more would only wait for each other.
 const AT_ONCE: usize = 4;
 
+/// How often a row whose message did not come is played again.
+const TRIES: usize = 12;
+
 /// A run in which one actor panics at its n-th message of a kind.
 #[derive(Clone, Debug)]
 struct Row {
@@ -236,6 +239,18 @@ fn a_panic_anywhere_ends_nothing_that_it_need_not_end() {
             });
         }
     });
+    // Some kinds come only to who is overtaken by another: those rows are played again, and have to hold again.
+    for _ in 0..TRIES {
+        let met = came.lock().unwrap().clone();
+        let missing = rows.iter().filter(|row| row.n == 1 && !met.contains(&(row.source, row.kind.clone())));
+        for row in missing {
+            match play(row) {
+                Ok(Some(())) => drop(came.lock().unwrap().insert((row.source, row.kind.clone()))),
+                Ok(None) => {}
+                Err(error) => faults.lock().unwrap().push(format!("{row:?}: {error}")),
+            }
+        }
+    }
     let faults = faults.into_inner().unwrap();
     assert!(faults.is_empty(), "{} of {} rows:\n\n{}", faults.len(), rows.len(), faults.join("\n\n"));
     let came = came.into_inner().unwrap();
