@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use maia_journal::{AppendError, Journal};
-use maia_protocol::{ActorPath, NewRecord, Record};
+use maia_protocol::{ActorPath, Body, NewRecord, Record};
 use ractor::ActorRef;
 use tokio::sync::oneshot;
 
@@ -32,6 +32,10 @@ use faults::Faults;
 /// How long a full disk is left alone before the next try (ENGINE 2).
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
+/// How long a record that nobody waits for stands back for others to come. A short command ends within it: what came of it
+/// then shares one sync with the record of its process, instead of waiting for that one's.
+const STAND_BACK: Duration = Duration::from_millis(10);
+
 /// What the thread is told.
 pub(super) enum Order {
     /// Append these as one.
@@ -40,6 +44,14 @@ pub(super) enum Order {
     Read(ActorPath),
     /// Look for room now.
     Retry,
+}
+
+impl Order {
+    /// Tells whether nobody waits for it: the helper whose process it names ends by itself when maia is gone (SAFETY 5).
+    fn stands_back(&self) -> bool {
+        let started = |record: &NewRecord| matches!(record.body, Body::ProcessStarted { .. });
+        matches!(self, Self::Append(records) if records.iter().all(started))
+    }
 }
 
 /// The actor's end of the channel.
@@ -186,6 +198,11 @@ impl Writer {
             }
         }
         self.waiting.extend(self.orders.try_iter());
+        if self.waiting.iter().all(Order::stands_back) {
+            // A channel that is closed, or silent, is no reason not to write.
+            self.waiting.extend(self.orders.recv_timeout(STAND_BACK));
+            self.waiting.extend(self.orders.try_iter());
+        }
         true
     }
 
@@ -268,5 +285,31 @@ impl Writer {
     fn tell(&self, message: JournalMsg) {
         // The actor may be gone: what is durable is found by the next opening.
         let _ = self.actor.cast(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maia_protocol::{CallId, ToolOutput};
+
+    use super::*;
+
+    #[test]
+    fn only_the_start_of_a_process_stands_back() {
+        let agent = ActorPath::main();
+        let call = || CallId::new(&agent, 1, 1);
+        let record = |body| NewRecord::new(agent.clone(), body);
+        let started =
+            || record(Body::ProcessStarted { call: call(), pid: 7, start_time: 1, boot_id: "b".to_owned() });
+        let done = record(Body::ToolDone {
+            call: call(),
+            tool: "Bash".to_owned(),
+            output: ToolOutput::ok(""),
+            duration_ms: 1,
+        });
+        assert!(Order::Append(vec![started()]).stands_back());
+        assert!(!Order::Append(vec![started(), done]).stands_back());
+        assert!(!Order::Read(agent.clone()).stands_back());
+        assert!(!Order::Retry.stands_back());
     }
 }
