@@ -3,7 +3,7 @@
 //! - Asked by every machine of a session: `Append` for what it decided, `Subscribe` when it starts.
 //! - Tells the owners of each record by path, in the order of numbers, then the event hub; the session when the disk is
 //!   full. Records are durable, then applied, then shown.
-//! - Owns the one thread that owns the file ([`writer`]). No disk is touched here, so that the mailbox never waits.
+//! - Owns the one thread that owns the file (`writer`). No disk is touched here, so that the mailbox never waits.
 //! - Never restarted: what cannot be written ends the session as Root's failure, and a resume goes on (ENGINE 4).
 //!
 //! **What a machine can rely on.** Records come to a path in the order of their numbers, each at most once as

@@ -3,7 +3,7 @@
 //! - Asked by the actor that carries out one call, after the call was judged; nothing here decides about permissions.
 //! - The steps of a call on a file are `target` (which file), then [`prepare`] and [`FileWork::commit`], or [`read`]; all of
 //!   them block and belong on a blocking thread, and so do [`glob`] and [`grep`]. [`bash::run`] is the one that waits, and
-//!   it is async. [`todo`] and [`current_model`] touch nothing.
+//!   it is async. [`todo()`] and [`current_model`] touch nothing.
 //! - Owns no state: what an agent knows of a file comes in as a hash and goes out in the result.
 //! - Failure is a result that the model reads (W-act-fail), never a Rust error of the caller.
 //!
