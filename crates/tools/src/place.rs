@@ -173,7 +173,7 @@ mod tests {
             ("~/x", "home/x", false, false),
             ("~//x", "home/x", false, false),
             ("~x", "work/~x", true, false),
-            ("../work/f", "work/f", true, true),
+            ("../projects/f", "work/f", true, true),
         ];
         for (raw, path, inside, exists) in cases {
             let target = resolve(raw, &ground.workspace).expect(raw);

@@ -184,21 +184,21 @@ mod tests {
     use super::*;
 
     fn place() -> Place {
-        Place { cwd: "/work/p".into(), home: "/home/me".into(), state: None }
+        Place { cwd: "/projects/p".into(), home: "/home/me".into(), state: None }
     }
 
     #[test]
     fn written_paths_lead_where_the_tools_would_go() {
         let place = place();
         for (written, expect) in [
-            ("a", "/work/p/a"),
-            ("./a//b/", "/work/p/a/b"),
-            ("a/../../x", "/work/x"),
+            ("a", "/projects/p/a"),
+            ("./a//b/", "/projects/p/a/b"),
+            ("a/../../x", "/projects/x"),
             ("~/a", "/home/me/a"),
             ("~//a", "/home/me/a"),
-            ("~a", "/work/p/~a"),
+            ("~a", "/projects/p/~a"),
             ("/../etc", "/etc"),
-            ("", "/work/p"),
+            ("", "/projects/p"),
         ] {
             assert_eq!(place.resolve(written), Path::new(expect), "{written}");
         }
@@ -216,8 +216,8 @@ mod tests {
             ("*.rs", "a.rs", true),
             ("*.rs", "src/a.rs", false),
             ("**/*.rs", "a.rs", true),
-            ("../x/*", "/work/x/a", true),
-            ("/work/p/a", "a", true),
+            ("../x/*", "/projects/x/a", true),
+            ("/projects/p/a", "a", true),
             ("~/x", "/home/me/x", true),
             ("{a,b}/c", "b/c", true),
             (r"\[id\].ts", "[id].ts", true),

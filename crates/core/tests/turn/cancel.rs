@@ -13,9 +13,9 @@ use crate::world::{World, agent, bash, by_command, calls, script, text, told, wr
 fn busy() -> World {
     let first = maia_protocol::Answer {
         text: "I share it out".to_owned(),
-        ..calls(&[agent("helper", "1"), agent("helper", "2"), bash("ask x"), write("/work/a")])
+        ..calls(&[agent("helper", "1"), agent("helper", "2"), bash("ask x"), write("/projects/a")])
     };
-    let child = vec![calls(&[bash("x"), bash("ask y")]), calls(&[write("/work/a")]), text("child done")];
+    let child = vec![calls(&[bash("x"), bash("ask y")]), calls(&[write("/projects/a")]), text("child done")];
     World::new(script(&[("maia", vec![first, text("done")]), ("helper", child)])).judge(by_command)
 }
 

@@ -149,7 +149,7 @@ impl Tree {
                     target,
                     before: None,
                     after: hash_after(&call.id),
-                    temporary: "/work/.tmp".into(),
+                    temporary: "/projects/.tmp".into(),
                 });
                 (call.id.agent(), Input::Prepared { call: call.id, write })
             }

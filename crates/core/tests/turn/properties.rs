@@ -67,12 +67,12 @@ fn number(text: &str) -> usize {
 
 fn call_of(kind: u8) -> (&'static str, serde_json::Value) {
     match kind {
-        0 => read("/work/a"),
-        1 => read("/work/b"),
-        2 => write("/work/a"),
-        3 => write("/work/c"),
-        4 => edit("/work/a"),
-        5 => edit("/work/b"),
+        0 => read("/projects/a"),
+        1 => read("/projects/b"),
+        2 => write("/projects/a"),
+        3 => write("/projects/c"),
+        4 => edit("/projects/a"),
+        5 => edit("/projects/b"),
         6 | 7 => bash("true"),
         8 => agent("helper", "do it"),
         9 => agent("boss", "do it"),

@@ -89,7 +89,7 @@ fn stop_ends_the_asker_and_its_parent_goes_on() {
 
 #[test]
 fn m6_2_stop_voids_an_intent_that_was_under_way() {
-    let mut tree = Tree::new(world(&[bash("ask stop"), crate::world::write("/work/a")]), 0, "go");
+    let mut tree = Tree::new(world(&[bash("ask stop"), crate::world::write("/projects/a")]), 0, "go");
     tree.answers = false;
     tree.run_until(|tree| {
         tree.state("maia").calls.first().is_some_and(|call| call.state == CallState::Asked)

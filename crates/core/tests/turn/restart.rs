@@ -65,7 +65,7 @@ fn an_open_question_is_judged_again_and_asked_again_with_its_id() {
 #[test]
 fn an_allow_by_rule_is_judged_anew_and_a_person_s_holds() {
     // A write waits for its preparation: allowed and not begun.
-    let allowed = world(&[write("/work/a")]);
+    let allowed = world(&[write("/projects/a")]);
     let stricter =
         allowed.clone().judge(|_| crate::world::ruling(maia_protocol::permission::RulingAction::Refuse));
     let mut tree = Tree::new(allowed, 0, "go");
@@ -75,7 +75,7 @@ fn an_allow_by_rule_is_judged_anew_and_a_person_s_holds() {
     check::ended(&tree);
     assert_eq!((result(&tree), tree.runs.len()), ("user: =Refuse by rule".to_owned(), 0));
 
-    let asks = world(&[write("/work/a")])
+    let asks = world(&[write("/projects/a")])
         .judge(|_| crate::world::ruling(maia_protocol::permission::RulingAction::Ask));
     let mut tree = Tree::new(asks, 0, "go");
     tree.run_until(|tree| {
@@ -89,7 +89,7 @@ fn an_allow_by_rule_is_judged_anew_and_a_person_s_holds() {
 
 #[test]
 fn calls_that_had_begun_are_treated_by_what_they_may_do() {
-    let mut tree = crash_after(&world(&[read("/work/a")]), "tool_intent");
+    let mut tree = crash_after(&world(&[read("/projects/a")]), "tool_intent");
     tree.run();
     check::ended(&tree);
     assert_eq!((actions(&tree), tree.runs.len()), (vec![ReconcileAction::RunAgain], 1));
@@ -106,7 +106,7 @@ fn calls_that_had_begun_are_treated_by_what_they_may_do() {
         (WriteFound::Neither, ReconcileAction::Uncertain, 0),
     ];
     for (found, action, runs) in rows {
-        let mut world = world(&[edit("/work/a")]);
+        let mut world = world(&[edit("/projects/a")]);
         world.found = Rc::new(move |_| found);
         let mut tree = crash_after(&world, "tool_intent");
         tree.run();
@@ -120,7 +120,7 @@ fn calls_that_had_begun_are_treated_by_what_they_may_do() {
 
 #[test]
 fn what_was_being_stopped_is_not_begun_again() {
-    let world = world(&[read("/work/a"), bash("ask x")]);
+    let world = world(&[read("/projects/a"), bash("ask x")]);
     let mut tree = Tree::new(world.clone(), 0, "go");
     tree.answers = false;
     tree.run_until(|tree| !tree.running().is_empty());

@@ -62,7 +62,7 @@ fn w_stop_empty_a_nudge_costs_no_iteration_and_two_are_the_limit() {
 #[test]
 fn w_stop_length3_three_cut_answers_in_a_row_end_the_turn() {
     let cut = |stop| {
-        let mut answer = Answer { stop, ..calls(&[read("/work/a")]) };
+        let mut answer = Answer { stop, ..calls(&[read("/projects/a")]) };
         answer.calls[0].unusable = Some(Unusable::Truncated);
         answer
     };
@@ -109,7 +109,7 @@ fn a_lasting_failure_ends_the_turn_with_its_cause() {
 fn w_think_degrade_closes_with_what_was_found_and_says_why() {
     let model = |asked: &crate::world::Asked<'_>| match (asked.agent.name(), asked.step) {
         ("maia", 1) => Ok(calls(&[agent("helper", "look")])),
-        ("helper", 1) => Ok(calls(&[read("/work/a")])),
+        ("helper", 1) => Ok(calls(&[read("/projects/a")])),
         ("helper", 2) => Err(failure(FailureKind::StallTimeout, true)),
         ("helper", _) => {
             assert!(asked.closing && !asked.request.tools_usable);

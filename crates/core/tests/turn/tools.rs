@@ -40,7 +40,7 @@ fn done(tree: &Tree, call: &str) -> usize {
 
 #[test]
 fn m6_3_order_results_go_back_in_call_order() {
-    let world = one_answer(&[bash("a"), read("/work/a"), bash("b"), read("/work/b")]);
+    let world = one_answer(&[bash("a"), read("/projects/a"), bash("b"), read("/projects/b")]);
     in_many_orders(&world, |tree| {
         let expected = "user: =Bash maia:1.1 | =Read maia:1.2 | =Bash maia:1.3 | =Read maia:1.4";
         assert_eq!(told(&tree.state("maia").messages)[2], expected);
@@ -67,12 +67,12 @@ fn m6_3_cap_eight_run_and_the_others_follow_in_order() {
 #[test]
 fn engine_5_calls_on_one_file_run_in_call_order_and_readers_share() {
     let list = [
-        read("/work/a"),
-        read("/work/a"),
-        write("/work/a"),
-        edit("/work/a"),
-        read("/work/a"),
-        read("/work/b"),
+        read("/projects/a"),
+        read("/projects/a"),
+        write("/projects/a"),
+        edit("/projects/a"),
+        read("/projects/a"),
+        read("/projects/b"),
     ];
     let mut shared = false;
     for seed in 0..60 {
@@ -154,7 +154,7 @@ fn m6_3_phase1_allowed_calls_start_while_others_wait_for_a_person() {
 
 #[test]
 fn safety_3_a_question_waits_for_the_earlier_call_on_its_file() {
-    let world = one_answer(&[write("/work/a"), edit("/work/a"), edit("/work/b")])
+    let world = one_answer(&[write("/projects/a"), edit("/projects/a"), edit("/projects/b")])
         .judge(|call| ruling(if call.name == "Edit" { RulingAction::Ask } else { RulingAction::Run }));
     in_many_orders(&world, |tree| {
         let asked = |call: &str| {
@@ -167,9 +167,9 @@ fn safety_3_a_question_waits_for_the_earlier_call_on_its_file() {
 
 #[test]
 fn an_agent_knows_what_it_read_or_wrote() {
-    let mut tree = Tree::new(one_answer(&[read("/work/a"), write("/work/b")]), 1, "go");
+    let mut tree = Tree::new(one_answer(&[read("/projects/a"), write("/projects/b")]), 1, "go");
     tree.run();
     let seen = &tree.state("maia").seen;
     let seen: Vec<_> = seen.iter().map(|(path, hash)| (path.to_str().unwrap(), hash.as_str())).collect();
-    assert_eq!(seen, [("/work/a", "after maia:1.1"), ("/work/b", "after maia:1.2")]);
+    assert_eq!(seen, [("/projects/a", "after maia:1.1"), ("/projects/b", "after maia:1.2")]);
 }
