@@ -21,6 +21,7 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use crate::address::{Address, supervisor_of};
 use crate::agent::{Agent, AgentArgs, AgentMsg};
+use crate::children::Children;
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
 use crate::lock_table::{Holder, LockTableMsg};
@@ -115,12 +116,6 @@ pub struct AgentSupervisorArgs {
     pub env: Arc<SessionEnv>,
 }
 
-struct Child {
-    path: ActorPath,
-    call: CallId,
-    window: Window,
-}
-
 /// State of [`AgentSupervisor`].
 pub struct AgentSupervisorState {
     path: ActorPath,
@@ -130,7 +125,7 @@ pub struct AgentSupervisorState {
     window: Window,
     restarts: u32,
     executors: HashMap<ActorId, (ActorPath, CallId)>,
-    children: HashMap<ActorId, Child>,
+    children: Children,
     /// Who asked the agent to stop: a rebuilt worker is told again.
     stopped_by: Option<String>,
     ended: bool,
@@ -157,7 +152,7 @@ impl Actor for AgentSupervisor {
             window: Window::default(),
             restarts: 0,
             executors: HashMap::new(),
-            children: HashMap::new(),
+            children: Children::default(),
             stopped_by: None,
             ended: false,
         })
@@ -178,9 +173,7 @@ impl Actor for AgentSupervisor {
                 }
             }
             AgentSupervisorMsg::SpawnChild { child, call } => {
-                if !book.has(&supervisor_of(&child)) {
-                    start_child(&myself, state, child, call, Window::default()).await?;
-                }
+                state.children.start(&state.env, myself.get_cell(), child, call).await?;
             }
             AgentSupervisorMsg::StopChild { child, by } => {
                 book.supervisor(&supervisor_of(&child), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
@@ -239,12 +232,7 @@ impl Actor for AgentSupervisor {
                 if let Some((executor, _)) = state.executors.remove(&id) {
                     forget_executor(&state.env, &executor);
                 }
-                match state.children.remove(&id) {
-                    // It left by itself (`leave_if_done`): a look through the table, for each of a thousand, would be dear.
-                    Some(child) if reason.is_none() => state.env.book.bury_alone(&child.path).await,
-                    Some(child) => forget_tree(state, &child.path).await,
-                    None => {}
-                }
+                state.children.terminated(&state.env, id, reason.is_none()).await;
                 leave_if_done(&myself, state);
             }
             SupervisionEvent::ActorFailed(cell, error) => {
@@ -253,8 +241,9 @@ impl Actor for AgentSupervisor {
                     worker_failed(&myself, state, &error.to_string()).await?;
                 } else if let Some((executor, call)) = state.executors.remove(&id) {
                     executor_failed(state, &executor, call, &error.to_string());
-                } else if let Some(child) = state.children.remove(&id) {
-                    child_failed(&myself, state, child, &error.to_string()).await?;
+                } else {
+                    let cause = error.to_string();
+                    state.children.failed(&state.env, myself.get_cell(), id, &cause).await?;
                 }
             }
             // Monitors are not used; a variant that a later version adds must be looked at.
@@ -277,21 +266,6 @@ async fn start_worker(
     if let Some(by) = state.stopped_by.clone() {
         state.env.book.agent(&state.path, AgentMsg::Input(Input::Cancel { by }));
     }
-    Ok(())
-}
-
-async fn start_child(
-    myself: &ActorRef<AgentSupervisorMsg>,
-    state: &mut AgentSupervisorState,
-    path: ActorPath,
-    call: CallId,
-    window: Window,
-) -> Result<(), ActorProcessingErr> {
-    let args = AgentSupervisorArgs { path: path.clone(), call: Some(call.clone()), env: state.env.clone() };
-    let (child, _) = Actor::spawn_linked(None, AgentSupervisor, args, myself.get_cell()).await?;
-    state.children.insert(child.get_id(), Child { path: path.clone(), call, window });
-    state.env.book.put(supervisor_of(&path), Address::Supervisor(child.clone()));
-    child.cast(AgentSupervisorMsg::Begin)?;
     Ok(())
 }
 
@@ -346,9 +320,9 @@ fn fail(state: &mut AgentSupervisorState, cause: String) {
     state.ended = state.call.is_some();
     let env = &state.env;
     env.book.remove(&state.path);
-    for child in state.children.values() {
+    for child in state.children.paths() {
         let by = format!("{}, which failed", state.path);
-        env.book.supervisor(&supervisor_of(&child.path), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
+        env.book.supervisor(&supervisor_of(&child), AgentSupervisorMsg::ToAgent(Input::Cancel { by }));
     }
     for (executor, _) in state.executors.values() {
         env.book.executor(executor, ToolExecutorMsg::Stop);
@@ -395,37 +369,6 @@ pub(crate) fn forget_executor(env: &SessionEnv, executor: &ActorPath) {
     env.book.remove(executor);
     let holder = Holder { session: env.session.clone(), executor: executor.clone() };
     let _ = env.process.locks.load().cast(LockTableMsg::Release { holder });
-}
-
-/// Forgets everybody at and below `path`: they go with its supervisor.
-async fn forget_tree(state: &AgentSupervisorState, path: &ActorPath) {
-    for executor in state.env.book.bury(path, &[]).await {
-        forget_executor(&state.env, &executor);
-    }
-}
-
-/// A child's supervisor failed, and all under it is gone: it is built again from the journal, or has failed.
-async fn child_failed(
-    myself: &ActorRef<AgentSupervisorMsg>,
-    state: &mut AgentSupervisorState,
-    mut child: Child,
-    error: &str,
-) -> Result<(), ActorProcessingErr> {
-    forget_tree(state, &child.path).await;
-    tracing::warn!(agent = %child.path, error, "a supervisor failed");
-    match child.window.failed(Timestamp::now()) {
-        Verdict::Restart => {
-            let cause = error.to_owned();
-            let n = child.window.count();
-            state.env.live(&child.path, EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
-            start_child(myself, state, child.path, child.call, child.window).await
-        }
-        Verdict::Escalate => {
-            let body = failed_child(child.call, format!("its supervisor failed: {error}"));
-            state.env.book.journal(JournalMsg::Append { records: vec![NewRecord::new(child.path, body)] });
-            Ok(())
-        }
-    }
 }
 
 /// A sub-agent that has ended, with nothing left under it, needs no supervisor.

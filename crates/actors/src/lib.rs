@@ -7,7 +7,7 @@
 pub mod address;
 pub mod agent;
 pub mod agent_supervisor;
-pub mod beside;
+pub mod children;
 pub mod env;
 pub mod event_hub;
 pub mod failpoint;

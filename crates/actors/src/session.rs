@@ -22,7 +22,7 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use crate::address::{Address, supervisor_of};
 use crate::agent::AgentMsg;
 use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg, forget_executor};
-use crate::beside::Beside;
+use crate::children::Children;
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
 use crate::permission_broker::PermissionBrokerMsg;
@@ -128,7 +128,7 @@ pub struct SessionState {
     /// Whether a turn's first record is on the way: what is asked meanwhile joins it.
     asked: bool,
     main: Option<ActorId>,
-    beside: Beside,
+    beside: Children,
     scheduler: Option<ActorId>,
     main_window: Window,
     scheduler_window: Window,
@@ -169,7 +169,7 @@ impl Actor for Session {
             early: Vec::new(),
             asked: false,
             main: None,
-            beside: Beside::default(),
+            beside: Children::default(),
             scheduler: None,
             main_window: Window::default(),
             scheduler_window: Window::default(),
@@ -276,9 +276,8 @@ impl Actor for Session {
         match event {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
             // The main agent's supervisor and the scheduler end only with the session.
-            SupervisionEvent::ActorTerminated(cell, ..) => {
-                let env = state.env.clone();
-                state.beside.terminated(&env, cell.get_id()).await;
+            SupervisionEvent::ActorTerminated(cell, _, reason) => {
+                state.beside.terminated(&state.env, cell.get_id(), reason.is_none()).await;
             }
             SupervisionEvent::ActorFailed(cell, error) => {
                 let cause = error.to_string();

@@ -1,8 +1,8 @@
-//! The agents that a person starts beside the main agent's turn (`&agent task`): children of the path `maia`,
-//! supervised by the session, so that a stop or a restart of the main agent does not touch them (ENGINE 5).
+//! Supervisors of agents under one parent: started, ended, built again from the journal where one fails (ENGINE 4).
 //!
-//! Asked by the actor Session; owns their references and restart windows. Numbers and records are the main agent's:
-//! it is told to spawn, so that nobody else gives numbers under its path.
+//! Asked by an agent's supervisor for its children, and by the session for the agents that a person starts beside the
+//! main agent's turn (`&agent task`): those are children of the path `maia` all the same, and get their numbers from the
+//! main agent, but a stop or a restart of it does not touch them (ENGINE 5). Owns their references and restart windows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,13 +26,18 @@ struct Child {
     window: Window,
 }
 
-/// The supervisors of those agents.
+/// The children of one parent.
 #[derive(Default)]
-pub struct Beside {
+pub struct Children {
     children: HashMap<ActorId, Child>,
 }
 
-impl Beside {
+impl Children {
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.children.is_empty()
+    }
+
     /// Returns their paths.
     pub fn paths(&self) -> Vec<ActorPath> {
         self.children.values().map(|child| child.path.clone()).collect()
@@ -45,20 +50,20 @@ impl Beside {
     pub async fn start(
         &mut self,
         env: &Arc<SessionEnv>,
-        session: ActorCell,
+        parent: ActorCell,
         path: ActorPath,
         call: CallId,
     ) -> Result<(), ActorProcessingErr> {
         if env.book.has(&supervisor_of(&path)) {
             return Ok(());
         }
-        self.spawn(env, session, Child { path, call, window: Window::default() }).await
+        self.spawn(env, parent, Child { path, call, window: Window::default() }).await
     }
 
     async fn spawn(
         &mut self,
         env: &Arc<SessionEnv>,
-        session: ActorCell,
+        parent: ActorCell,
         child: Child,
     ) -> Result<(), ActorProcessingErr> {
         let args = AgentSupervisorArgs {
@@ -66,38 +71,43 @@ impl Beside {
             call: Some(child.call.clone()),
             env: env.clone(),
         };
-        let (supervisor, _) = Actor::spawn_linked(None, AgentSupervisor, args, session).await?;
+        let (supervisor, _) = Actor::spawn_linked(None, AgentSupervisor, args, parent).await?;
         env.book.put(supervisor_of(&child.path), Address::Supervisor(supervisor.clone()));
         self.children.insert(supervisor.get_id(), child);
         supervisor.cast(AgentSupervisorMsg::Begin)?;
         Ok(())
     }
 
-    /// An actor of the session has ended in good order; nothing happens where it is none of these.
-    pub async fn terminated(&mut self, env: &Arc<SessionEnv>, id: ActorId) {
-        if let Some(child) = self.children.remove(&id) {
-            forget(env, &child.path).await;
+    /// An actor below the parent has ended; nothing happens where it is none of these. One that left `by_itself` has
+    /// nobody below it: a look through the whole table, for each of a thousand, would be dear.
+    pub async fn terminated(&mut self, env: &Arc<SessionEnv>, id: ActorId, by_itself: bool) {
+        match self.children.remove(&id) {
+            Some(child) if by_itself => env.book.bury_alone(&child.path).await,
+            Some(child) => forget(env, &child.path).await,
+            None => {}
         }
     }
 
-    /// An actor of the session has failed; returns whether it was one of these.
+    /// An actor below the parent has failed, and all under it is gone: it is built again, or has failed for good. Returns
+    /// whether it was one of these.
     ///
     /// # Errors
     /// When it cannot be started again.
     pub async fn failed(
         &mut self,
         env: &Arc<SessionEnv>,
-        session: ActorCell,
+        parent: ActorCell,
         id: ActorId,
         cause: &str,
     ) -> Result<bool, ActorProcessingErr> {
         let Some(mut child) = self.children.remove(&id) else { return Ok(false) };
         forget(env, &child.path).await;
+        tracing::warn!(agent = %child.path, cause, "a supervisor failed");
         match child.window.failed(Timestamp::now()) {
             Verdict::Restart => {
                 let (cause, n) = (cause.to_owned(), child.window.count());
                 env.live(&child.path, EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
-                self.spawn(env, session, child).await?;
+                self.spawn(env, parent, child).await?;
             }
             Verdict::Escalate => {
                 let body = failed_child(child.call, format!("its supervisor failed: {cause}"));
