@@ -147,11 +147,10 @@ struct Prepared {
 /// Whatever keeps a session from being opened.
 pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let (prepared, opened, model) = open_session(&arguments, true)?;
-    let project = prepared.places.project();
     let form = if arguments.json { Form::Json } else { Form::Text };
     let runtime = runtime()?;
     let place = tree::place(&prepared.places);
-    let name = opened.name.clone();
+    let (name, dir) = (opened.name.clone(), opened.dir.clone());
     let run = tree::Run {
         prepared,
         opened,
@@ -164,7 +163,7 @@ pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
     // What still runs is of no use: the session's end is recorded, or it can be resumed.
     runtime.shutdown_background();
     if !closed.recorded {
-        let mend = if open::is_kept(&project, &name) {
+        let mend = if open::is_kept(&dir) {
             format!("nothing that was recorded is lost; go on with: maia run --resume {name}")
         } else {
             "nothing had begun: give the request again".to_owned()

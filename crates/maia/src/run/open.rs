@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use maia_core::session::Session;
 use maia_journal::{Journal, JournalFile, SessionDir};
@@ -95,10 +96,22 @@ pub fn find(project: &Path, wanted: &str, has_prompt: bool) -> Result<Opened, Fa
     Ok(opened)
 }
 
-/// Tells whether anything is recorded of the session called `name`.
-pub fn is_kept(project: &Path, name: &str) -> bool {
-    maia_journal::sessions(project)
-        .is_ok_and(|listing| listing.sessions.iter().any(|session| session.name == name))
+/// How long a journal may take to finish what it was writing when its actor failed.
+const LAST_WRITE: Duration = Duration::from_secs(2);
+
+/// Tells whether anything is recorded of the session in `dir`, whose actors have ended.
+///
+/// Blocks until the journal's writer has let go of it: what it was writing may land after its actor has failed.
+pub fn is_kept(dir: &Path) -> bool {
+    let begun = Instant::now();
+    loop {
+        match JournalFile::open(dir) {
+            Ok(opened) => return !opened.records.is_empty(),
+            Err(_) if begun.elapsed() < LAST_WRITE => std::thread::sleep(Duration::from_millis(10)),
+            // Nobody can tell: the way on that loses nothing.
+            Err(_) => return true,
+        }
+    }
 }
 
 fn open(dir: &Path, session: String, name: String) -> Result<Opened, Failure> {
