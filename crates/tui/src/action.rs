@@ -2,8 +2,8 @@
 //!
 //! Given back by [`crate::key`] and sent by the runner; owns nothing.
 
-use maia_protocol::Op;
 use maia_protocol::permission::Mode;
+use maia_protocol::{ActorPath, Op, Seq};
 
 /// What the caller has to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,15 @@ pub enum Action {
         /// What follows.
         arguments: String,
     },
+    /// Asks for what happened to an agent before what is kept here; answered by [`crate::Fact::Older`].
+    Older {
+        /// The agent.
+        actor: ActorPath,
+        /// Only events before this one.
+        before: Seq,
+    },
+    /// Goes on with what was interrupted, as [`crate::Fact::Interrupted`] offered.
+    GoOn,
     /// The person leaves.
     Quit,
     /// A signal or the loss of the terminal ends the run.

@@ -43,6 +43,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub struct Options {
     /// How it looks.
     pub setup: Setup,
+    /// Events of a session that goes on, folded before the stream is read, so that it looks as it did.
+    pub past: Vec<Arc<Event>>,
     /// What no event tells, at the start.
     pub facts: Vec<Fact>,
     /// What no event tells, later.
@@ -94,6 +96,7 @@ enum Then {
 impl Loop {
     fn new(options: Options, actions: Sender<Action>) -> io::Result<Self> {
         let mut screen = Screen::new(options.setup);
+        options.past.iter().for_each(|event| update(&mut screen, event));
         options.facts.into_iter().for_each(|fact| screen.learn(fact));
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         let start = Instant::now();

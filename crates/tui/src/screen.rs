@@ -4,9 +4,11 @@
 //!   [`Screen::learn`] (what no event tells); drawn by [`crate::draw`].
 //! - Owns no channel, no clock and no terminal: time comes in by [`Screen::tick`].
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
-use maia_protocol::ActorPath;
 use maia_protocol::permission::{Mode, Sandbox};
+use maia_protocol::{ActorPath, Event};
 
 use crate::editor::Editor;
 use crate::history::History;
@@ -41,6 +43,20 @@ pub enum Fact {
     Agents(Vec<(String, String)>),
     /// A text for the transcript.
     Say(String),
+    /// What the session was doing when it was interrupted: one whole line that names the key `r`.
+    Interrupted {
+        /// The line.
+        text: String,
+    },
+    /// Models to choose from; answers [`crate::Action::Model`] without a name.
+    Models(Vec<String>),
+    /// Events of an agent from before those that are kept here; answers [`crate::Action::Older`].
+    Older {
+        /// The agent.
+        actor: ActorPath,
+        /// Its events in order, each before what was asked; empty when there is nothing older.
+        events: Vec<Arc<Event>>,
+    },
     /// A text for the input, such as that of a turn that was taken back whole (ENGINE 5).
     Input(String),
 }
@@ -217,6 +233,8 @@ impl Screen {
             Fact::ContextUsed(used) => self.session.context_used = used,
             Fact::Agents(agents) => self.session.agents = agents,
             Fact::Say(text) => self.say(Level::Info, visible(&text).into_owned()),
+            Fact::Interrupted { text } => self.say(Level::Warn, visible_line(&text).into_owned()),
+            Fact::Models(_) | Fact::Older { .. } => {}
             Fact::Input(text) => {
                 if self.editor.is_empty() {
                     self.editor.set(text);

@@ -132,6 +132,7 @@ async fn show(
             raw_markdown: set("MAIA_NO_MARKDOWN"),
             history: Vec::new(),
         },
+        past: Vec::new(),
         facts: vec![Fact::Sandbox(sandbox), Fact::Agents(agents.clone())],
         later_facts: Some(later_facts),
         mouse: false,
@@ -214,7 +215,7 @@ impl Helper {
             Action::Command { name, .. } => {
                 self.say(format!("There is no command /{name}; /help lists them."))
             }
-            Action::Help | Action::Quit | Action::Interrupted => {}
+            Action::Help | Action::Older { .. } | Action::GoOn | Action::Quit | Action::Interrupted => {}
         }
     }
 
