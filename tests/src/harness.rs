@@ -8,6 +8,7 @@ mod checks;
 pub mod endpoint;
 mod run;
 mod script;
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use checks::{check_stream, field, of_type};
 pub use endpoint::{Asked, Endpoint};
 pub use run::{Ended, PATIENCE, Running};
 pub use script::{Script, definition};
+pub use terminal::{Left, Terminal};
 
 /// Name of the variable by which processes of a test are known.
 pub const MARK: &str = "MAIA_TEST_MARK";
@@ -255,10 +257,13 @@ impl Maia {
         command
     }
 
+    fn shown(&self) -> String {
+        format!("{:?}, MAIA_FAIL={:?}", self.arguments, self.variables.get("MAIA_FAIL"))
+    }
+
     /// Starts it.
     pub fn start(self) -> Running {
-        let shown = format!("{:?}, MAIA_FAIL={:?}", self.arguments, self.variables.get("MAIA_FAIL"));
-        let running = Running::new(self.command(), shown);
+        let running = Running::new(self.command(), self.shown());
         match self.input {
             Input::Bytes(bytes) => running.feed(bytes),
             Input::Nothing | Input::Pipe => running,

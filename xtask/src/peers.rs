@@ -1,7 +1,7 @@
 //! Runs maia against real programs of others: clients that drive it, servers that it talks to.
 //!
 //! - A peer is a folder `tests/peers/<name>/` with an executable `check`; the file `needs` beside it names the programs that
-//!   it cannot do without, one a line.
+//!   it cannot do without, one a line. An executable `install` beside it brings those that are missing.
 //! - `check` is run in the repository with `MAIA_BIN` (the program to test) and passes with exit code 0. It brings its own
 //!   servers up and down, uses loopback only and no key.
 //! - A peer whose programs are missing is skipped and said so; a check that hangs has failed.
@@ -74,18 +74,31 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 fn check(root: &Path, peer: &Path, program: &Path, missing: Missing) -> Outcome {
     let needs = std::fs::read_to_string(peer.join("needs")).unwrap_or_default();
     let paths: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
+    let install = peer.join("install");
+    let mut tried = String::new();
+    if first_missing(&needs, &paths).is_some() && install.is_file() {
+        println!("{}: installing what it needs", stem(peer));
+        match run_to_end(Command::new(install).current_dir(root)) {
+            Ok(status) if status.success() => {}
+            Ok(status) => tried = format!(" (installing it failed: {status})"),
+            Err(why) => tried = format!(" (installing it failed: {why})"),
+        }
+    }
     if let Some(name) = first_missing(&needs, &paths) {
-        let why = format!("it needs {name}, which is not here");
+        let why = format!("it needs {name}, which is not here{tried}");
         return if missing == Missing::Failed { Outcome::Failed(why) } else { Outcome::Skipped(why) };
     }
     let mut command = Command::new(peer.join("check"));
-    command.current_dir(root).env("MAIA_BIN", program).stdin(Stdio::null());
-    let ended = command.spawn().map_err(|error| error.to_string()).and_then(|child| wait(child, LIMIT));
-    match ended {
+    match run_to_end(command.current_dir(root).env("MAIA_BIN", program)) {
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) => Outcome::Failed(status.to_string()),
         Err(why) => Outcome::Failed(why),
     }
+}
+
+fn run_to_end(command: &mut Command) -> Result<ExitStatus, String> {
+    let child = command.stdin(Stdio::null()).spawn().map_err(|error| error.to_string())?;
+    wait(child, LIMIT)
 }
 
 /// Returns the first program that `needs` names and no folder of `paths` holds.

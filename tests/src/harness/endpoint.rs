@@ -72,9 +72,14 @@ fn text(content: &Value) -> String {
 impl Endpoint {
     /// Starts a server that answers with what `answer` gives.
     pub fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::answering(move |request| answer(&Asked::read(request)))
+    }
+
+    /// Starts a server that answers every request, those for no answer too, with what `answer` gives.
+    pub fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
-        let fake = runtime.block_on(FakeEndpoint::start(move |request| answer(&Asked::read(request))));
+        let fake = runtime.block_on(FakeEndpoint::start(answer));
         Self { fake, runtime }
     }
 
