@@ -13,6 +13,7 @@
 mod blob;
 mod dir;
 mod disk;
+mod entries;
 mod error;
 #[cfg(feature = "failpoints")]
 mod faulty;
@@ -26,9 +27,12 @@ mod scan;
 mod tail;
 
 pub use dir::{SessionDir, project_dir};
+pub use entries::{Entries, Entry, Position};
 pub use error::{AppendCause, AppendError, Fault, JournalError, ReadOnlyWhy};
 #[cfg(feature = "failpoints")]
 pub use faulty::{DiskFull, FaultyJournal};
 pub use file::{JournalFile, OpenReport, Opened, read_all};
 pub use journal::Journal;
 pub use listing::{Listing, SessionSummary, sessions};
+pub use lock::{Holders, Lock};
+pub use scan::Place;

@@ -108,6 +108,12 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Line<'_>, Fault> {
     Ok(line)
 }
 
+/// Returns the checksum at the end of a line that was checked.
+pub(crate) fn seal(bytes: &[u8]) -> u32 {
+    let digits = bytes.get(bytes.len().saturating_sub(10)..bytes.len().saturating_sub(2));
+    digits.and_then(|digits| u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()).unwrap_or(0)
+}
+
 /// Returns the record of a checked line.
 ///
 /// # Errors

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -11,6 +10,7 @@ use maia_protocol::{Body, Seq};
 
 use crate::blob::Blobs;
 use crate::dir::JOURNAL;
+use crate::entries::read_part;
 use crate::error::JournalError;
 use crate::line::{self, MAX_LINE};
 
@@ -112,19 +112,4 @@ fn summary(dir: &Path, id: OsString) -> Result<Option<SessionSummary>, String> {
         cwd: opened.cwd,
         last: last.map(|line| (line.seq, line.time)),
     }))
-}
-
-/// Reads up to `limit` bytes from `offset` on.
-fn read_part(file: &File, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut filled) = (vec![0; limit], 0);
-    while filled < limit {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
 }

@@ -1,8 +1,8 @@
 //! One owner of a session at a time. The lock is the kernel's, so it ends with its owner, however that ends.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
@@ -12,7 +12,7 @@ use crate::error::JournalError;
 
 /// The lock, held as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     file: File,
 }
 
@@ -21,7 +21,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`JournalError::Locked`] when somebody has it; [`JournalError::Io`].
-    pub(crate) fn take(path: &Path) -> Result<Self, JournalError> {
+    pub fn take(path: &Path) -> Result<Self, JournalError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -52,6 +52,62 @@ impl Drop for Lock {
     }
 }
 
+/// The locks of files that processes hold, at one moment; read from the kernel's table, so that nobody who opens a
+/// session in that moment is kept out, as one would be by a lock that is taken only to see whether it is free.
+#[derive(Clone, Debug, Default)]
+pub struct Holders {
+    /// `None` when the table cannot be read.
+    held: Option<Vec<Held>>,
+}
+
+/// One lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Held {
+    pid: u32,
+    /// Major and minor number.
+    device: (u32, u32),
+    inode: u64,
+}
+
+impl Holders {
+    /// Reads the table.
+    pub fn read() -> Self {
+        Self {
+            held: fs::read_to_string("/proc/locks").ok().map(|text| text.lines().filter_map(held).collect()),
+        }
+    }
+
+    /// Returns the process that has the session in folder `dir` open.
+    ///
+    /// Where the kernel's table cannot be read: the one whose id is in the lock's file, as long as it lives.
+    pub fn of(&self, dir: &Path) -> Option<u32> {
+        let path = dir.join("lock");
+        let found = fs::metadata(&path).ok()?;
+        let named = File::open(&path).ok().and_then(|mut file| owner(&mut file));
+        let Some(held) = &self.held else {
+            return named.filter(|pid| Path::new(&format!("/proc/{pid}")).exists());
+        };
+        let device = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+        // Some file systems give a file another device than the table does: then the process has to be the named one.
+        let is_it =
+            |lock: &&Held| lock.inode == found.ino() && (lock.device == device || Some(lock.pid) == named);
+        held.iter().find(is_it).map(|lock| lock.pid)
+    }
+}
+
+/// Reads a line such as `1: FLOCK  ADVISORY  WRITE 7231 fe:00:5652530 0 EOF`; `None` for what is no such lock, or waits.
+fn held(line: &str) -> Option<Held> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    if words.next()? != "FLOCK" || words.nth(1)? != "WRITE" {
+        return None;
+    }
+    let pid = words.next()?.parse().ok()?;
+    let mut file = words.next()?.split(':');
+    let mut device = || u32::from_str_radix(file.next()?, 16).ok();
+    let device = (device()?, device()?);
+    Some(Held { pid, device, inode: file.next()?.parse().ok()? })
+}
+
 /// Writes this process's id.
 fn name_owner(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
@@ -63,4 +119,38 @@ fn owner(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_a_lock_is_seen_without_taking_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("lock");
+        assert_eq!(Holders::read().of(dir.path()), None, "no file");
+        let lock = Lock::take(&path).expect("free");
+        assert_eq!(Holders::read().of(dir.path()), Some(std::process::id()));
+        assert_eq!(Holders::default().of(dir.path()), Some(std::process::id()), "without the kernel's table");
+        drop(lock);
+        assert_eq!(Holders::read().of(dir.path()), None);
+        fs::write(&path, std::process::id().to_string()).expect("as a killed owner leaves it");
+        assert_eq!(Holders::read().of(dir.path()), None, "named, but not held");
+    }
+
+    #[test]
+    fn lines_of_the_table_are_read() {
+        let held_line = "1: FLOCK  ADVISORY  WRITE 7231 fe:0a:5652530 0 EOF";
+        assert_eq!(held(held_line), Some(Held { pid: 7231, device: (0xfe, 0x0a), inode: 5_652_530 }));
+        for other in [
+            "",
+            "3: FLOCK  ADVISORY  READ 7226 fe:00:1 0 EOF",
+            "1: -> FLOCK  ADVISORY  WRITE 7231 fe:00:1 0 EOF",
+            "4: POSIX  ADVISORY  WRITE 1 fe:00:1 0 EOF",
+            "1: FLOCK  ADVISORY  WRITE x fe:00",
+        ] {
+            assert_eq!(held(other), None, "{other}");
+        }
+    }
 }

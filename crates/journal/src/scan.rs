@@ -21,11 +21,11 @@ const CHUNK: usize = 256 * 1024;
 
 /// Where a record lies in the file: 16 bytes of memory for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Where its line begins.
-    pub(crate) offset: u64,
+pub struct Place {
+    /// Where its line begins, in bytes.
+    pub offset: u64,
     /// Bytes of its line, without the newline.
-    pub(crate) len: u32,
+    pub len: u32,
 }
 
 /// What was found.
@@ -59,7 +59,7 @@ pub(crate) enum Rest {
 /// # Errors
 /// The system's, while reading the journal itself; a blob that cannot be read is a damaged record.
 pub(crate) fn scan(file: &File, blobs: &Blobs) -> io::Result<Scan> {
-    let mut lines = Lines::new(file);
+    let mut lines = Lines::from(file, 0);
     let (mut records, mut places, mut end, mut unterminated) = (Vec::new(), Vec::new(), 0, false);
     let mut torn: Option<(u64, Fault)> = None;
     let mut rest = Rest::Nothing;
@@ -101,7 +101,7 @@ pub(crate) fn scan(file: &File, blobs: &Blobs) -> io::Result<Scan> {
 /// # Errors
 /// The system's.
 pub(crate) fn first_damaged(file: &File, places: &[Place]) -> io::Result<Option<Seq>> {
-    let mut lines = Lines::new(file);
+    let mut lines = Lines::from(file, 0);
     for (seq, place) in (1..).zip(places) {
         let is_good = match lines.next()? {
             Some(piece) => {
@@ -134,7 +134,7 @@ fn why(after: Seq, offset: u64, fault: Fault) -> ReadOnlyWhy {
 }
 
 /// The lines of a file, one at a time, read by offset so that the file's own position is nobody's concern.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     reader: BufReader<At<'a>>,
     bytes: Vec<u8>,
     /// Where the next line begins.
@@ -142,28 +142,29 @@ struct Lines<'a> {
 }
 
 /// One line. Of a line that is too long for one of ours only the beginning is kept.
-struct Piece<'a> {
-    bytes: &'a [u8],
+pub(crate) struct Piece<'a> {
+    pub(crate) bytes: &'a [u8],
     offset: u64,
     /// Bytes in the file, newline included.
     len: u64,
-    terminated: bool,
+    pub(crate) terminated: bool,
 }
 
 impl Piece<'_> {
-    fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         // The cast is exact: what is kept of a line is at most MAX_LINE + 1 bytes.
         Place { offset: self.offset, len: self.bytes.len() as u32 }
     }
 }
 
 impl<'a> Lines<'a> {
-    fn new(file: &'a File) -> Self {
-        let reader = BufReader::with_capacity(CHUNK, At { file, offset: 0 });
-        Self { reader, bytes: Vec::new(), offset: 0 }
+    /// Returns the lines from byte `offset` on, where one begins.
+    pub(crate) fn from(file: &'a File, offset: u64) -> Self {
+        let reader = BufReader::with_capacity(CHUNK, At { file, offset });
+        Self { reader, bytes: Vec::new(), offset }
     }
 
-    fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
         self.bytes.clear();
         let limit = MAX_LINE as u64 + 1;
         let mut len = (&mut self.reader).take(limit).read_until(b'\n', &mut self.bytes)? as u64;
