@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dashmap::DashMap;
+use dashmap::{DashMap, DashSet};
 use maia_protocol::{ActorPath, Record};
 use ractor::{ActorCell, ActorRef};
 
@@ -71,7 +71,11 @@ pub fn event_hub() -> ActorPath {
 
 /// The table. Cheap to clone; all clones are the same table.
 #[derive(Clone, Default)]
-pub struct AddressBook(Arc<DashMap<ActorPath, Address>>);
+pub struct AddressBook {
+    table: Arc<DashMap<ActorPath, Address>>,
+    /// Agents that the session supervises, whoever is above them in their path: they are not buried with that one.
+    apart: Arc<DashSet<ActorPath>>,
+}
 
 macro_rules! tell {
     ($(#[$doc:meta])* $name:ident, $variant:ident, $msg:ty) => {
@@ -80,7 +84,7 @@ macro_rules! tell {
         /// Returns whether somebody stood there to take it.
         pub fn $name(&self, path: &ActorPath, message: $msg) -> bool {
             // The reference is copied out: nothing is held in the table while a message is sent.
-            let there = self.0.get(path).map(|address| address.value().clone());
+            let there = self.table.get(path).map(|address| address.value().clone());
             match there {
                 Some(Address::$variant(actor)) => actor.cast(message).is_ok(),
                 _ => false,
@@ -92,22 +96,22 @@ macro_rules! tell {
 impl AddressBook {
     /// Puts `address` at `path`; whoever stood there before is replaced.
     pub fn put(&self, path: ActorPath, address: Address) {
-        self.0.insert(path, address);
+        self.table.insert(path, address);
     }
 
     /// Takes `path` out of the table.
     pub fn remove(&self, path: &ActorPath) {
-        self.0.remove(path);
+        self.table.remove(path);
     }
 
     /// Tells whether somebody stands at `path`.
     pub fn has(&self, path: &ActorPath) -> bool {
-        self.0.contains_key(path)
+        self.table.contains_key(path)
     }
 
     /// Returns the paths of all agents, in order.
     pub fn agents(&self) -> Vec<ActorPath> {
-        let agents = self.0.iter().filter(|entry| matches!(entry.value(), Address::Agent(_)));
+        let agents = self.table.iter().filter(|entry| matches!(entry.value(), Address::Agent(_)));
         let mut paths: Vec<_> = agents.map(|entry| entry.key().clone()).collect();
         paths.sort();
         paths
@@ -115,26 +119,43 @@ impl AddressBook {
 
     /// Returns the paths of all executors, in order.
     pub fn executors(&self) -> Vec<ActorPath> {
-        let executors = self.0.iter().filter(|entry| matches!(entry.value(), Address::Executor(_)));
+        let executors = self.table.iter().filter(|entry| matches!(entry.value(), Address::Executor(_)));
         let mut paths: Vec<_> = executors.map(|entry| entry.key().clone()).collect();
         paths.sort();
         paths
+    }
+
+    /// Notes that the session supervises the agent at `agent`, whoever is above it in its path.
+    pub fn set_apart(&self, agent: ActorPath) {
+        self.apart.insert(agent);
+    }
+
+    /// Forgets that.
+    pub fn end_apart(&self, agent: &ActorPath) {
+        self.apart.remove(agent);
+    }
+
+    /// Forgets that of all.
+    pub fn end_all_apart(&self) {
+        self.apart.clear();
     }
 
     /// Waits until the agent at `agent` and its supervisor have ended, and takes them out of the table: for a supervisor
     /// that left by itself, which it does when nobody is below it any more. Nobody else is looked at.
     pub async fn bury_alone(&self, agent: &ActorPath) {
         for path in [agent.clone(), supervisor_of(agent)] {
-            let Some(address) = self.0.get(&path).map(|address| address.value().clone()) else { continue };
+            let Some(address) = self.table.get(&path).map(|address| address.value().clone()) else {
+                continue;
+            };
             let cell = address.cell();
             // Without a limit: nothing that it waits for keeps an actor whose supervisor has ended.
             let _ = cell.wait(None).await;
-            self.0.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
+            self.table.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
         }
     }
 
     /// Waits until everybody at and below the agent at `agent` has ended, and takes them out of the table; returns the
-    /// executors among them. Whoever stands at or below a path of `except` is left alone.
+    /// executors among them. Whoever stands at or below a path of `except`, or below `agent` apart, is left alone.
     ///
     /// For the time after their supervisor has failed: they were killed with it, and each ends at its next await. Until
     /// then it may still act, or put somebody into the table; a new one beside it would do everything a second time.
@@ -142,10 +163,13 @@ impl AddressBook {
         let supervisor = supervisor_of(agent);
         let mut executors = Vec::new();
         loop {
+            let apart = self.apart.iter().map(|apart| apart.key().clone());
+            let apart = apart.filter(|apart| apart != agent && apart.is_within(agent));
+            let except: Vec<_> = apart.chain(except.iter().cloned()).collect();
             let spared = |path: &ActorPath| {
                 except.iter().any(|except| path.is_within(except) || *path == supervisor_of(except))
             };
-            let these = self.0.iter().filter(|entry| {
+            let these = self.table.iter().filter(|entry| {
                 let path = entry.key();
                 (path.is_within(agent) || *path == supervisor) && !spared(path)
             });
@@ -157,7 +181,7 @@ impl AddressBook {
                 let cell = address.cell();
                 // Without a limit: nothing that it waits for keeps a killed actor.
                 let _ = cell.wait(None).await;
-                self.0.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
+                self.table.remove_if(&path, |_, now| now.cell().get_id() == cell.get_id());
                 if matches!(address, Address::Executor(_)) {
                     executors.push(path);
                 }
@@ -180,7 +204,7 @@ impl AddressBook {
 
     /// Tells the session.
     pub fn session(&self, message: SessionMsg) -> bool {
-        match self.0.get(&ActorPath::session()).map(|address| address.value().clone()) {
+        match self.table.get(&ActorPath::session()).map(|address| address.value().clone()) {
             Some(Address::Session(actor)) => actor.cast(message).is_ok(),
             _ => false,
         }
@@ -188,7 +212,7 @@ impl AddressBook {
 
     /// Tells the scheduler.
     pub fn scheduler(&self, message: SchedulerMsg) -> bool {
-        match self.0.get(&ActorPath::scheduler()).map(|address| address.value().clone()) {
+        match self.table.get(&ActorPath::scheduler()).map(|address| address.value().clone()) {
             Some(Address::Scheduler(actor)) => actor.cast(message).is_ok(),
             _ => false,
         }
@@ -196,7 +220,7 @@ impl AddressBook {
 
     /// Tells the permission broker.
     pub fn broker(&self, message: PermissionBrokerMsg) -> bool {
-        match self.0.get(&ActorPath::broker()).map(|address| address.value().clone()) {
+        match self.table.get(&ActorPath::broker()).map(|address| address.value().clone()) {
             Some(Address::Broker(actor)) => actor.cast(message).is_ok(),
             _ => false,
         }
@@ -204,7 +228,7 @@ impl AddressBook {
 
     /// Tells the journal.
     pub fn journal(&self, message: JournalMsg) -> bool {
-        match self.0.get(&journal()).map(|address| address.value().clone()) {
+        match self.table.get(&journal()).map(|address| address.value().clone()) {
             Some(Address::Journal(actor)) => actor.cast(message).is_ok(),
             _ => false,
         }
@@ -212,7 +236,7 @@ impl AddressBook {
 
     /// Tells the event hub.
     pub fn events(&self, message: EventHubMsg) -> bool {
-        match self.0.get(&event_hub()).map(|address| address.value().clone()) {
+        match self.table.get(&event_hub()).map(|address| address.value().clone()) {
             Some(Address::EventHub(actor)) => actor.cast(message).is_ok(),
             _ => false,
         }
@@ -220,7 +244,7 @@ impl AddressBook {
 
     /// Hands committed records to the machine at `path`, if somebody stands there.
     pub fn committed(&self, path: &ActorPath, records: Vec<Arc<Record>>) {
-        let there = self.0.get(path).map(|address| address.value().clone());
+        let there = self.table.get(path).map(|address| address.value().clone());
         // A machine that is not there subscribes when it is rebuilt, and finds the records in the journal.
         let _ = match there {
             Some(Address::Agent(actor)) => actor.cast(AgentMsg::Committed { records }).is_ok(),
@@ -233,7 +257,7 @@ impl AddressBook {
 
     /// Hands the records that a machine has to fold first to whoever stands at `path`.
     pub fn history(&self, path: &ActorPath, records: Vec<Arc<Record>>) {
-        let there = self.0.get(path).map(|address| address.value().clone());
+        let there = self.table.get(path).map(|address| address.value().clone());
         let _ = match there {
             Some(Address::Agent(actor)) => actor.cast(AgentMsg::History { records }).is_ok(),
             Some(Address::Session(actor)) => actor.cast(SessionMsg::History { records }).is_ok(),

@@ -272,6 +272,10 @@ fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records:
     let Some(machine) = &mut state.machine else { return };
     let mut effects = Vec::new();
     for record in records {
+        if !machine.is_main() && machine.phase == turn::Phase::Ended {
+            // Asked again, it goes on as a new worker, which finds this in its history.
+            break;
+        }
         if is_own(record, &state.path) {
             state.under_way = state.under_way.saturating_sub(1);
         }
@@ -315,6 +319,9 @@ fn is_own(record: &Record, path: &ActorPath) -> bool {
         | Body::SessionOpened(_)
         | Body::SnapshotTaken(_)
         | Body::UserMessage { .. }
+        | Body::AskedAgain(_)
+        | Body::ConversationCleared {}
+        | Body::ModelChosen { .. }
         | Body::SessionClosed { .. } => false,
         Body::ChildFinished(_) => record.actor == *path,
         // The parent appends it: for the child it is the beginning, not an answer to an append.

@@ -19,6 +19,7 @@ use crate::agent_supervisor::{
 };
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
+use crate::session::SessionMsg;
 
 struct Child {
     path: ActorPath,
@@ -36,6 +37,11 @@ impl Children {
     /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
+    }
+
+    /// Tells whether the agent at `path` is among them, for the sake of `call`.
+    pub fn has(&self, path: &ActorPath, call: &CallId) -> bool {
+        self.children.values().any(|child| child.path == *path && child.call == *call)
     }
 
     /// Returns their paths.
@@ -79,13 +85,22 @@ impl Children {
     }
 
     /// An actor below the parent has ended; nothing happens where it is none of these. One that left `by_itself` has
-    /// nobody below it: a look through the whole table, for each of a thousand, would be dear.
-    pub async fn terminated(&mut self, env: &Arc<SessionEnv>, id: ActorId, by_itself: bool) {
-        match self.children.remove(&id) {
-            Some(child) if by_itself => env.book.bury_alone(&child.path).await,
-            Some(child) => forget(env, &child.path).await,
-            None => {}
+    /// nobody below it: a look through the whole table, for each of a thousand, would be dear. Returns who it was.
+    pub async fn terminated(
+        &mut self,
+        env: &Arc<SessionEnv>,
+        id: ActorId,
+        by_itself: bool,
+    ) -> Option<ActorPath> {
+        let child = self.children.remove(&id)?;
+        if by_itself {
+            env.book.bury_alone(&child.path).await;
+        } else {
+            forget(env, &child.path).await;
         }
+        // One of those that are gone may have been asked again meanwhile.
+        env.book.session(SessionMsg::Left);
+        Some(child.path)
     }
 
     /// An actor below the parent has failed, and all under it is gone: it is built again, or has failed for good. Returns
@@ -102,6 +117,7 @@ impl Children {
     ) -> Result<bool, ActorProcessingErr> {
         let Some(mut child) = self.children.remove(&id) else { return Ok(false) };
         forget(env, &child.path).await;
+        env.book.session(SessionMsg::Left);
         tracing::warn!(agent = %child.path, cause, "a supervisor failed");
         match child.window.failed(Timestamp::now()) {
             Verdict::Restart => {

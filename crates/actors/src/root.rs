@@ -334,6 +334,7 @@ fn rebuilt(state: &RootState, who: &str, cause: &str, mend: &str) {
 /// Forgets every agent and executor of a session, and ends what the process does for them.
 pub(crate) async fn forget_tree(env: &SessionEnv) {
     let session = env.session.clone();
+    env.book.end_all_apart();
     for executor in env.book.bury(&ActorPath::main(), &[]).await {
         let holder = Holder { session: session.clone(), executor };
         let _ = env.process.locks.load().cast(LockTableMsg::Release { holder });

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use maia_core::apart::Apart;
 use maia_core::schedule::Places;
 use maia_protocol::event::{AgentEvent, EventBody};
 use maia_protocol::{ActorPath, Body, Record};
@@ -62,6 +63,7 @@ pub struct SchedulerArgs {
 pub struct SchedulerState {
     env: Arc<SessionEnv>,
     places: Places,
+    apart: Apart,
 }
 
 /// The actor.
@@ -78,7 +80,7 @@ impl Actor for Scheduler {
         args: Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let places = Places::new(args.env.max_parallel_agents);
-        Ok(SchedulerState { env: args.env, places })
+        Ok(SchedulerState { env: args.env, places, apart: Apart::default() })
     }
 
     async fn handle(
@@ -132,6 +134,7 @@ fn want(state: &mut SchedulerState, agent: &ActorPath, held: bool) {
 }
 
 fn step(state: &mut SchedulerState, record: &Record) {
+    state.apart.step(record);
     match &record.body {
         // Who has delegated was at work: it comes before those that were not.
         Body::Delegated(delegated) => {
@@ -141,7 +144,7 @@ fn step(state: &mut SchedulerState, record: &Record) {
             }
         }
         Body::ChildFinished(_) => {
-            let granted = state.places.ended(&record.actor);
+            let granted = state.places.ended(&record.actor, &state.apart);
             tell(state, &granted);
         }
         _ => {}

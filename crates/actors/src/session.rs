@@ -5,18 +5,19 @@
 //! - Owns the fold `maia_core::session`; supervises the scheduler and the main agent's supervisor.
 //! - After a restart it folds its records, and builds the scheduler and the tree again from the journal.
 
+mod orders;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use maia_core::restart::{Verdict, Window};
 use maia_core::session::Session as Fold;
-use maia_core::turn::Input;
-use maia_protocol::event::{AgentEvent, EventBody, NoticeEvent};
+use maia_protocol::event::{AgentEvent, EventBody};
 use maia_protocol::outcome::{EndReason, Totals};
-use maia_protocol::permission::AnsweredBy;
 use maia_protocol::record::TurnEnd;
-use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record, Snapshot};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use crate::address::{Address, supervisor_of};
@@ -25,9 +26,10 @@ use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervi
 use crate::children::Children;
 use crate::env::SessionEnv;
 use crate::journal::JournalMsg;
-use crate::permission_broker::PermissionBrokerMsg;
 use crate::root::RootMsg;
 use crate::scheduler::{Scheduler, SchedulerArgs};
+
+use orders::{order, stop};
 
 /// How long a headless run waits for room on the disk (ENGINE 2).
 const DISK_PATIENCE: Duration = Duration::from_secs(30);
@@ -46,15 +48,22 @@ pub enum SessionMsg {
         /// In the journal's order.
         records: Vec<Arc<Record>>,
     },
-    /// See that an agent that a person started beside the turn is at work.
+    /// See that an agent that a person started beside the turn, or asked again, is at work.
     SpawnBeside {
         /// Its path.
         child: ActorPath,
         /// What it is known by instead of a call.
         call: CallId,
     },
+    /// An agent has ended and nobody stands at its path any more.
+    Left,
     /// An order from outside.
     Op(Op),
+    /// The person begins a new conversation of the main agent, with what agents are to know from now on (mission M5.6-clear).
+    Clear {
+        /// What was read afresh.
+        snapshot: Box<Snapshot>,
+    },
     /// The main agent cannot be built again.
     MainFailed {
         /// Why.
@@ -82,6 +91,8 @@ impl SessionMsg {
             Self::History { .. } => "History",
             Self::Committed { .. } => "Committed",
             Self::SpawnBeside { .. } => "SpawnBeside",
+            Self::Left => "Left",
+            Self::Clear { .. } => "Clear",
             Self::Op(_) => "Op",
             Self::MainFailed { .. } => "MainFailed",
             Self::Interrupt => "Interrupt",
@@ -129,6 +140,12 @@ pub struct SessionState {
     asked: bool,
     main: Option<ActorId>,
     beside: Children,
+    /// Agents that were asked again while what is left of their life before is still there: they begin when it is gone.
+    waiting: BTreeMap<ActorPath, CallId>,
+    /// Agents whose `asked_again` is on the way.
+    asking: BTreeSet<ActorPath>,
+    /// Whether the person is leaving: what still begins is stopped.
+    leaving: bool,
     scheduler: Option<ActorId>,
     main_window: Window,
     scheduler_window: Window,
@@ -170,6 +187,9 @@ impl Actor for Session {
             asked: false,
             main: None,
             beside: Children::default(),
+            waiting: BTreeMap::new(),
+            asking: BTreeSet::new(),
+            leaving: false,
             scheduler: None,
             main_window: Window::default(),
             scheduler_window: Window::default(),
@@ -209,12 +229,13 @@ impl Actor for Session {
                 }
             }
             SessionMsg::SpawnBeside { child, call } => {
-                let env = state.env.clone();
-                state.beside.start(&env, myself.get_cell(), child.clone(), call).await?;
-                if state.interrupted && state.one_turn {
-                    stop(state, &child);
+                if !state.beside.has(&child, &call) {
+                    state.waiting.insert(child, call);
+                    start_waiting(&myself, state).await?;
                 }
             }
+            SessionMsg::Left => start_waiting(&myself, state).await?,
+            SessionMsg::Clear { snapshot } => orders::clear(state, Some(snapshot)),
             SessionMsg::Op(op) if !state.gone => state.early.push(op),
             SessionMsg::Op(op) => order(state, op),
             SessionMsg::MainFailed { cause } => {
@@ -224,7 +245,7 @@ impl Actor for Session {
                         end: TurnEnd::Failed,
                         text: format!("the main agent failed: {cause}"),
                     };
-                    append(state, body);
+                    append(state, vec![body]);
                 }
             }
             SessionMsg::Interrupt => {
@@ -236,11 +257,12 @@ impl Actor for Session {
             SessionMsg::Leave => {
                 // From here on the session ends with what is at work, as a headless one does.
                 state.one_turn = true;
+                state.leaving = true;
                 stop(state, &ActorPath::main());
                 for agent in state.beside.paths() {
                     stop(state, &agent);
                 }
-                if !state.fold.in_turn && state.fold.open_agents.is_empty() {
+                if at_rest(state) {
                     close(state);
                 }
             }
@@ -277,7 +299,10 @@ impl Actor for Session {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
             // The main agent's supervisor and the scheduler end only with the session.
             SupervisionEvent::ActorTerminated(cell, _, reason) => {
-                state.beside.terminated(&state.env, cell.get_id(), reason.is_none()).await;
+                let gone = state.beside.terminated(&state.env, cell.get_id(), reason.is_none()).await;
+                if let Some(gone) = gone {
+                    state.env.book.end_apart(&gone);
+                }
             }
             SupervisionEvent::ActorFailed(cell, error) => {
                 let cause = error.to_string();
@@ -350,9 +375,34 @@ async fn start_main(
     Ok(())
 }
 
-fn append(state: &SessionState, body: Body) {
-    let records = vec![NewRecord::new(ActorPath::main(), body)];
+/// Starts the agents that wait for the end of their life before, where that has come.
+async fn start_waiting(
+    myself: &ActorRef<SessionMsg>,
+    state: &mut SessionState,
+) -> Result<(), ActorProcessingErr> {
+    let env = state.env.clone();
+    let free = state.waiting.iter().filter(|(child, _)| !env.book.has(&supervisor_of(child)));
+    let free: Vec<_> = free.map(|(child, call)| (child.clone(), call.clone())).collect();
+    for (child, call) in free {
+        state.waiting.remove(&child);
+        env.book.set_apart(child.clone());
+        state.beside.start(&env, myself.get_cell(), child.clone(), call).await?;
+        if state.leaving || (state.interrupted && state.one_turn) {
+            stop(state, &child);
+        }
+    }
+    Ok(())
+}
+
+fn append(state: &SessionState, bodies: Vec<Body>) {
+    let records = bodies.into_iter().map(|body| NewRecord::new(ActorPath::main(), body)).collect();
     state.env.book.journal(JournalMsg::Append { records });
+}
+
+/// Tells whether nothing is at work, and nothing that was asked is on the way.
+fn at_rest(state: &SessionState) -> bool {
+    let fold = &state.fold;
+    !fold.in_turn && !state.asked && fold.open_agents.is_empty() && state.asking.is_empty()
 }
 
 /// Applies a record; agents are spawned from the snapshots that it keeps.
@@ -365,14 +415,18 @@ fn fold(state: &mut SessionState, record: &Record) {
 
 fn committed(state: &mut SessionState, record: &Record) {
     fold(state, record);
-    if matches!(record.body, Body::UserMessage { .. }) {
-        state.asked = false;
-    }
     match &record.body {
+        Body::UserMessage { .. } => {
+            state.asked = false;
+            if state.leaving {
+                stop(state, &ActorPath::main());
+            }
+        }
+        Body::AskedAgain(_) => {
+            state.asking.remove(&record.actor);
+        }
         // What was started beside the turn belongs to the run: it ends before it.
-        Body::TurnFinished { .. } | Body::ChildFinished(_)
-            if state.one_turn && !state.fold.in_turn && state.fold.open_agents.is_empty() =>
-        {
+        Body::TurnFinished { .. } | Body::ChildFinished(_) if state.one_turn && at_rest(state) => {
             close(state);
         }
         Body::SessionClosed { .. } => finish(state),
@@ -396,7 +450,7 @@ fn close(state: &mut SessionState) {
         totals: Totals { duration_ms, ..state.fold.totals },
         main: Totals { duration_ms, ..state.fold.main },
     };
-    append(state, body);
+    append(state, vec![body]);
 }
 
 /// Tells the root that the session is closed and recorded so.
@@ -415,83 +469,9 @@ fn interrupt(state: &mut SessionState) {
     }
     if state.fold.in_turn {
         stop(state, &ActorPath::main());
-    } else if state.one_turn && state.fold.open_agents.is_empty() {
+    } else if state.one_turn && at_rest(state) {
         close(state);
     }
-}
-
-fn stop(state: &SessionState, actor: &ActorPath) -> bool {
-    let by = "the person".to_owned();
-    let message = AgentSupervisorMsg::ToAgent(Input::Cancel { by });
-    state.env.book.supervisor(&supervisor_of(actor), message)
-}
-
-fn order(state: &mut SessionState, op: Op) {
-    match op {
-        Op::Ask { text } if state.fold.in_turn || state.asked => {
-            let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
-            if !state.env.book.supervisor(&supervisor_of(&ActorPath::main()), message) {
-                nobody(state, &ActorPath::main(), "told");
-            }
-        }
-        Op::Ask { text } if !state.closing => {
-            append(state, Body::UserMessage { turn: state.fold.turn + 1, text });
-            state.asked = true;
-            // One that failed for good is tried again: its next turn may do better.
-            let main = supervisor_of(&ActorPath::main());
-            state.env.book.supervisor(&main, AgentSupervisorMsg::Begin);
-        }
-        Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
-        Op::Spawn { .. } if state.closing => {
-            nobody(state, &ActorPath::main(), "asked to start an agent: the session is being closed");
-        }
-        Op::Spawn { agent, task } => {
-            let latest = state.env.latest_snapshot();
-            let known = latest.agent(&agent);
-            if known.is_none() || task.trim().is_empty() {
-                let names: Vec<_> =
-                    latest.agents.iter().map(|agent| agent.definition.name.as_str()).collect();
-                let message = if known.is_none() {
-                    format!("there is no agent \"{agent}\"")
-                } else {
-                    format!("\"{agent}\" was given no task")
-                };
-                let mend = Some(format!("&agent task; known agents: {}", names.join(", ")));
-                state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend }));
-                return;
-            }
-            let message = AgentSupervisorMsg::ToAgent(Input::Spawn { agent, task });
-            if !state.env.book.supervisor(&supervisor_of(&ActorPath::main()), message) {
-                nobody(state, &ActorPath::main(), "asked to start an agent");
-            }
-        }
-        Op::Tell { actor, text } => {
-            let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
-            if !state.env.book.supervisor(&supervisor_of(&actor), message) {
-                nobody(state, &actor, "told");
-            }
-        }
-        // Told to an idle agent it would wait for its next turn.
-        Op::Stop { actor } if actor == ActorPath::main() && !state.fold.in_turn && !state.asked => {
-            nobody(state, &actor, "stopped: no turn is under way");
-        }
-        Op::Stop { actor } => {
-            if !stop(state, &actor) {
-                nobody(state, &actor, "stopped");
-            }
-        }
-        Op::Answer { id, decision } => {
-            let answer = PermissionBrokerMsg::Answer { call: id, decision, by: AnsweredBy::Person };
-            state.env.book.broker(answer);
-        }
-    }
-}
-
-/// An unknown address is an error, never silence (mission T11).
-fn nobody(state: &SessionState, actor: &ActorPath, what: &str) {
-    let message = format!("no agent at work has the path \"{actor}\"; nobody was {what}");
-    let mend = Some("agents at work are those with agent_spawned and without agent_finished".to_owned());
-    state.env.live(&ActorPath::main(), EventBody::Notice(NoticeEvent::Error { message, mend }));
 }
 
 /// The main agent's supervisor failed, and the tree with it: it is built again from the journal.
@@ -507,6 +487,7 @@ async fn main_failed(
         Verdict::Restart => {
             let n = state.main_window.count();
             state.env.live(&ActorPath::main(), EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
+            start_waiting(myself, state).await?;
             start_main(myself, state).await
         }
         Verdict::Escalate => {

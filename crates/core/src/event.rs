@@ -123,6 +123,15 @@ fn project(out: &mut Out<'_>, record: &Record) {
                 }),
             );
         }
+        Body::AskedAgain(asked) => out.own(EventBody::Agent(AgentEvent::AgentAskedAgain {
+            definition: record.actor.name().to_owned(),
+            text: asked.text.clone(),
+            budget: asked.iterations,
+        })),
+        Body::ConversationCleared {} => out.own(EventBody::Session(SessionEvent::ConversationCleared)),
+        Body::ModelChosen { model } => {
+            out.own(EventBody::Session(SessionEvent::ModelChanged { model: model.clone() }));
+        }
         Body::TurnFinished { turn, end, .. } => {
             out.own(EventBody::Session(SessionEvent::TurnFinished { turn: *turn, stop_reason: *end }));
         }

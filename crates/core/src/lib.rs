@@ -4,6 +4,7 @@
 //! - Owns nothing: state comes in, records and effects go out (ENGINE 2).
 
 pub mod agent_file;
+pub mod apart;
 pub mod event;
 pub mod gateway;
 pub mod graph;

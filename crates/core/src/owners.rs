@@ -48,11 +48,17 @@ pub fn owners(record: &Record) -> Owners {
                 .collect()
         }
         // The broker too: questions of an agent that failed go with it.
-        Body::ChildFinished(_) => {
-            let parent = own.parent();
+        Body::ChildFinished(finished) => {
+            // Whoever waits for it: its parent, or the main agent where the person has started it or asked it again.
+            let asker =
+                if finished.call.is_beside() { Some(ActorPath::main()) } else { record.actor.parent() };
             let fixed = [ActorPath::scheduler(), ActorPath::broker(), ActorPath::session()];
-            [Some(own), parent].into_iter().flatten().chain(fixed).collect()
+            [Some(own), asker].into_iter().flatten().chain(fixed).collect()
         }
+        Body::AskedAgain(_) => {
+            vec![own, ActorPath::main(), ActorPath::broker(), ActorPath::scheduler(), ActorPath::session()]
+        }
+        Body::ConversationCleared {} | Body::ModelChosen { .. } => vec![own, ActorPath::session()],
         // The session too: a closing request is no iteration.
         Body::ModelAsked { closing: true, .. } => vec![own, ActorPath::session()],
         Body::Told { .. }

@@ -6,6 +6,8 @@
 use maia_protocol::record::PermissionAsked;
 use maia_protocol::{ActorPath, Body, CallId, Record};
 
+use crate::apart::Apart;
+
 /// An open question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -19,11 +21,13 @@ pub struct Question {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
     open: Vec<Question>,
+    apart: Apart,
 }
 
 impl Queue {
     /// Applies a record; returns the question that it opened.
     pub fn step(&mut self, record: &Record) -> Option<&Question> {
+        self.apart.step(record);
         match &record.body {
             Body::SessionOpened(_) => self.open.clear(),
             Body::PermissionAsked(asked) => {
@@ -35,7 +39,10 @@ impl Queue {
                 self.open.retain(|question| question.asked.call != *call);
             }
             // An agent that failed leaves its calls without results: nobody waits for these answers any more.
-            Body::ChildFinished(_) => self.open.retain(|question| !question.asker.is_within(&record.actor)),
+            Body::ChildFinished(_) => {
+                let Self { open, apart } = self;
+                open.retain(|question| !apart.falls_with(&question.asker, &record.actor));
+            }
             _ => {}
         }
         None

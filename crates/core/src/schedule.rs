@@ -7,6 +7,8 @@ use std::collections::{HashSet, VecDeque};
 
 use maia_protocol::ActorPath;
 
+use crate::apart::Apart;
+
 /// Agents at work at once (ENGINE 6, `MaxParallelAgents`).
 pub const MAX_PARALLEL_AGENTS: usize = 8;
 
@@ -94,9 +96,9 @@ impl Places {
     }
 
     /// Forgets an agent that has ended, and all below it: nobody else would give back the places of those under an agent
-    /// that failed. Returns who has a place since.
-    pub fn ended(&mut self, who: &ActorPath) -> Vec<ActorPath> {
-        let of_it = |other: &ActorPath| other.is_within(who);
+    /// that failed; not those that stand `apart`. Returns who has a place since.
+    pub fn ended(&mut self, who: &ActorPath, apart: &Apart) -> Vec<ActorPath> {
+        let of_it = |other: &ActorPath| apart.falls_with(other, who);
         let below: Vec<_> =
             self.held.iter().chain(&self.waiting).filter(|other| of_it(other)).cloned().collect();
         for other in &below {
@@ -164,8 +166,8 @@ mod tests {
         assert_eq!(places.give_back(&a), vec![b.clone()]);
         assert!(!places.want(&a));
         assert_eq!(places.queue().collect::<Vec<_>>(), [&a, &c]);
-        assert_eq!(places.ended(&b), vec![a.clone()]);
-        assert_eq!(places.ended(&a), vec![c]);
+        assert_eq!(places.ended(&b, &Apart::default()), vec![a.clone()]);
+        assert_eq!(places.ended(&a, &Apart::default()), vec![c]);
         assert_eq!(places.held(), 1);
     }
 
@@ -176,7 +178,7 @@ mod tests {
         let mut places = Places::new(1);
         assert!(places.want(&held));
         assert!(!places.want(&waits) && !places.want(&b) && !places.want(&c));
-        assert_eq!(places.ended(&a), [b]);
+        assert_eq!(places.ended(&a, &Apart::default()), [b]);
         assert_eq!(places.queue().collect::<Vec<_>>(), [&c]);
     }
 

@@ -2,13 +2,27 @@
 //!
 //! Asked by the actor Session and by whoever opens a journal; owns nothing.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use maia_protocol::outcome::{EndReason, Totals};
 use maia_protocol::permission::{AnsweredBy, Sandbox};
 use maia_protocol::record::{AfterAnswer, PermissionAsked, TurnEnd};
 use maia_protocol::{ActorPath, Body, Mode, Record};
 
+use crate::apart::Apart;
 use crate::turn;
+
+/// What is known of a sub-agent for asking it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Iterations that it was given when it was spawned.
+    pub iterations: u32,
+    /// How often it was asked again.
+    pub asked: u32,
+    /// Whether its end is recorded.
+    pub ended: bool,
+}
 
 /// The fold of a session's own records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +51,10 @@ pub struct Session {
     pub before: Option<EndReason>,
     /// Agents that have begun and not ended, the main one left out.
     pub open_agents: Vec<ActorPath>,
+    /// Every sub-agent there ever was.
+    pub agents: BTreeMap<ActorPath, Known>,
+    /// Those of them that were asked again and are at work.
+    pub apart: Apart,
     /// Agents that models have spawned in its life; those of a person do not count (ENGINE 6).
     pub spawned: u32,
     /// Agents whose closing request is under way.
@@ -56,6 +74,7 @@ pub struct Session {
 impl Session {
     /// Applies a record.
     pub fn step(&mut self, record: &Record) {
+        self.apart.step(record);
         match &record.body {
             Body::SessionOpened(opened) => {
                 self.id.clone_from(&opened.session);
@@ -121,11 +140,24 @@ impl Session {
             Body::Delegated(delegated) => {
                 self.spawned += u32::from(!delegated.call.is_beside());
                 self.open_agents.push(record.actor.clone());
+                let known = Known { iterations: delegated.iterations, ..Known::default() };
+                self.agents.insert(record.actor.clone(), known);
             }
+            Body::AskedAgain(_) => {
+                self.before = None;
+                self.open_agents.push(record.actor.clone());
+                let known = self.agents.entry(record.actor.clone()).or_default();
+                *known = Known { asked: known.asked + 1, ended: false, ..*known };
+            }
+            Body::ModelChosen { model } => self.model.clone_from(model),
             // What is left below an agent that failed is nobody's any more: nothing waits for its end.
             Body::ChildFinished(_) => {
-                self.open_agents.retain(|agent| !agent.is_within(&record.actor));
-                self.closing.retain(|agent| !agent.is_within(&record.actor));
+                let Self { open_agents, closing, apart, .. } = self;
+                open_agents.retain(|agent| !apart.falls_with(agent, &record.actor));
+                closing.retain(|agent| !apart.falls_with(agent, &record.actor));
+                if let Some(known) = self.agents.get_mut(&record.actor) {
+                    known.ended = true;
+                }
             }
             _ => {}
         }

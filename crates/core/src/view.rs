@@ -31,19 +31,10 @@ impl View {
         self.seq = self.seq.max(event.seq);
         match &event.body {
             EventBody::Agent(AgentEvent::AgentSpawned { definition, task, budget, .. }) => {
-                let place = self.agents.last_key_value().map_or(0, |(place, _)| place + 1);
-                let agent = AgentView {
-                    actor: event.actor.clone(),
-                    definition: definition.clone(),
-                    task: task.clone(),
-                    iterations: 0,
-                    budget: *budget,
-                    input_tokens: 0,
-                    output_tokens: 0,
-                    tool_calls: 0,
-                    running: Vec::new(),
-                };
-                self.add(place, agent);
+                self.begin(&event.actor, definition, task, *budget);
+            }
+            EventBody::Agent(AgentEvent::AgentAskedAgain { definition, text, budget }) => {
+                self.begin(&event.actor, definition, text, *budget);
             }
             EventBody::Agent(AgentEvent::AgentFinished { .. }) => {
                 let place = self.places.remove(&event.actor);
@@ -87,6 +78,22 @@ impl View {
             }
             _ => {}
         }
+    }
+
+    fn begin(&mut self, actor: &ActorPath, definition: &str, task: &str, budget: u32) {
+        let place = self.agents.last_key_value().map_or(0, |(place, _)| place + 1);
+        let agent = AgentView {
+            actor: actor.clone(),
+            definition: definition.to_owned(),
+            task: task.to_owned(),
+            iterations: 0,
+            budget,
+            input_tokens: 0,
+            output_tokens: 0,
+            tool_calls: 0,
+            running: Vec::new(),
+        };
+        self.add(place, agent);
     }
 
     fn add(&mut self, place: i64, agent: AgentView) {

@@ -78,6 +78,13 @@ pub enum SessionEvent {
         #[serde(flatten)]
         totals: Totals,
     },
+    /// The main agent's conversation begins anew; what was said before is not sent any more.
+    ConversationCleared,
+    /// Another model answers the main agent from its next request on.
+    ModelChanged {
+        /// The model, as the endpoint knows it.
+        model: String,
+    },
     /// A turn of the main agent began.
     TurnStarted {
         /// Its number.
@@ -234,6 +241,15 @@ pub enum AgentEvent {
     AgentResumed {
         /// What it continues after.
         cause: String,
+    },
+    /// An agent that had ended was asked again and goes on from its conversation.
+    AgentAskedAgain {
+        /// Its definition.
+        definition: String,
+        /// What it was asked.
+        text: String,
+        /// Iterations, from this request on.
+        budget: u32,
     },
     /// An agent waits for a place; live.
     AgentQueued {

@@ -33,6 +33,20 @@ pub enum Op {
         /// The agent.
         actor: ActorPath,
     },
+    /// Asks a sub-agent again that has ended; it goes on from its conversation. One that is at work is told the text.
+    AskAgain {
+        /// The agent.
+        actor: ActorPath,
+        /// The request.
+        text: String,
+    },
+    /// Begins the main agent's conversation anew, between two turns.
+    Clear,
+    /// Has another model of the endpoint answer the main agent from its next request on.
+    Model {
+        /// The model, as the endpoint knows it.
+        model: String,
+    },
     /// Answers a question.
     Answer {
         /// Id of the question, the call's.
@@ -55,5 +69,9 @@ mod tests {
         assert_eq!(op, Op::Answer { id, decision: Decision::RejectOnce { reason: None } });
         let op: Op = serde_json::from_str(r#"{"op":"stop","actor":"maia"}"#).expect("the documented form");
         assert_eq!(op, Op::Stop { actor: ActorPath::main() });
+        let op: Op = serde_json::from_str(r#"{"op":"ask_again","actor":"maia/a#1","text":"and now?"}"#)
+            .expect("the documented form");
+        assert_eq!(op, Op::AskAgain { actor: ActorPath::main().child("a", 1), text: "and now?".to_owned() });
+        assert_eq!(serde_json::from_str::<Op>(r#"{"op":"clear"}"#).expect("the documented form"), Op::Clear);
     }
 }

@@ -154,6 +154,15 @@ pub enum Body {
     Delegated(Box<Delegated>),
     /// A child has ended. Its last record, and its parent's input.
     ChildFinished(Box<ChildFinished>),
+    /// A person asks a sub-agent again that has ended. Its conversation goes on, with iterations of its own.
+    AskedAgain(AskedAgain),
+    /// The main agent's conversation begins anew: its next request knows nothing of what was said (mission M5.6-clear).
+    ConversationCleared {},
+    /// The main agent's requests from now on go to another model of the endpoint.
+    ModelChosen {
+        /// The model, as the endpoint knows it.
+        model: String,
+    },
     /// What the restart table decided about a call whose end is not recorded (ENGINE 7).
     Reconciled {
         /// The call.
@@ -345,6 +354,17 @@ pub struct Delegated {
     pub snapshot: Seq,
 }
 
+/// Body of `asked_again`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskedAgain {
+    /// What its new end is known by, instead of a call: `<agent>:0.<n>`, the n-th time that the agent is asked again.
+    pub call: CallId,
+    /// What it is asked.
+    pub text: String,
+    /// Iteration budget, from this request on.
+    pub iterations: u32,
+}
+
 /// Body of `child_finished`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildFinished {
@@ -423,6 +443,9 @@ impl Body {
             Self::ToolDone { .. } => "tool_done",
             Self::Delegated(_) => "delegated",
             Self::ChildFinished(_) => "child_finished",
+            Self::AskedAgain(_) => "asked_again",
+            Self::ConversationCleared {} => "conversation_cleared",
+            Self::ModelChosen { .. } => "model_chosen",
             Self::Reconciled { .. } => "reconciled",
             Self::TurnFinished { .. } => "turn_finished",
             Self::SessionClosed { .. } => "session_closed",
@@ -479,6 +502,9 @@ pub const KINDS: &[&str] = &[
     "tool_done",
     "delegated",
     "child_finished",
+    "asked_again",
+    "conversation_cleared",
+    "model_chosen",
     "reconciled",
     "turn_finished",
     "session_closed",

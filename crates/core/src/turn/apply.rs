@@ -9,6 +9,7 @@ use maia_protocol::record::{Delegated, SessionOpened, TurnEnd};
 use maia_protocol::tool::ToolOutput;
 use maia_protocol::{Block, Body, Record, Role};
 
+use super::again::{asked_again, begun_beside, conversation_cleared, model_chosen};
 use super::ask::{cancelled, drain_pending, model_answered, model_asked, model_failed};
 use super::calls::{
     answered, call_done, child_finished, graph_begun, judged, leave_no_call_open, reconciled, set, skip_tasks,
@@ -97,6 +98,10 @@ pub fn step(state: &mut State, record: &Record) -> Vec<Effect> {
             vec![Effect::Ended]
         }
         Body::ChildFinished(finished) => child_finished(state, record, finished),
+        Body::AskedAgain(asked) if record.actor == state.path => asked_again(state, asked, record),
+        Body::AskedAgain(asked) => begun_beside(state, asked, record),
+        Body::ConversationCleared {} => conversation_cleared(state),
+        Body::ModelChosen { model } => model_chosen(state, model),
         Body::Reconciled { call, found, action } => reconciled(state, call, *found, *action),
         Body::TurnFinished { end, text, .. } => turn_finished(state, *end, text),
         Body::SessionClosed { .. } | Body::ProcessStarted { .. } | Body::Unknown { .. } => Vec::new(),
@@ -126,6 +131,7 @@ fn session_opened(state: &mut State, opened: &SessionOpened, record: &Record) ->
             since: record.time,
         });
         setup.model.clone_from(&opened.model);
+        state.chosen_model = None;
         setup.iterations = opened.iterations;
         setup.definition.clone_from(&opened.agent);
         setup.definition_hash.clone_from(&opened.agent_hash);

@@ -9,6 +9,7 @@ use maia_protocol::record::{AfterAnswer, AfterFailure, ModelAnswered, TurnEnd};
 use maia_protocol::tool::ToolOutput;
 use maia_protocol::{Block, Message, Role};
 
+use super::again::take_chosen_model;
 use super::calls::take_calls;
 use super::effect::Effect;
 use super::next::is_cut;
@@ -35,6 +36,7 @@ pub(super) fn model_answered(state: &mut State, answered: &ModelAnswered) -> Vec
     if answered.step != state.step {
         return Vec::new();
     }
+    take_chosen_model(state);
     if !closing {
         state.iterations += 1;
         state.totals.iterations += 1;
@@ -118,6 +120,7 @@ pub(super) fn model_failed(
     if step != state.step {
         return Vec::new();
     }
+    take_chosen_model(state);
     if state.cancelled_by.is_some() {
         if !shown.is_empty() {
             let text = format!("{shown}\n\n{}", texts::INTERRUPTED_MARK);

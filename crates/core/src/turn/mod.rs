@@ -8,6 +8,7 @@
 //! Asked by the actor Agent and by its supervisor; owns nothing. The main agent and sub-agents are the
 //! same machine: they differ in their [`Setup`].
 
+mod again;
 mod apply;
 mod ask;
 mod calls;

@@ -530,7 +530,7 @@ fn child(
         definition: definition.name.clone(),
         definition_hash: known.hash.clone(),
         task,
-        model: model.map_or_else(|| setup.model.clone(), str::to_owned),
+        model: model.or(state.chosen_model.as_deref()).unwrap_or(&setup.model).to_owned(),
         iterations: definition.effort.iterations(),
         tools,
         // Deny and ask are inherited, allow is not (SAFETY 2).

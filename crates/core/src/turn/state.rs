@@ -238,6 +238,9 @@ pub struct State {
     pub below: Totals,
     /// The last final text.
     pub result: String,
+    /// The model that was chosen while a request is under way: the next one goes to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_model: Option<String>,
 }
 
 /// What an agent is doing, for its place and for the tree.
@@ -280,6 +283,7 @@ impl State {
             totals: Totals::default(),
             below: Totals::default(),
             result: String::new(),
+            chosen_model: None,
         }
     }
 
