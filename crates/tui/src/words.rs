@@ -220,6 +220,8 @@ words! {
     turn_failed: "the turn failed", "le tour a échoué";
     /// The session goes on.
     resumed: "session resumed", "session reprise";
+    /// The conversation begins anew.
+    cleared: "a new conversation; what was said stays in the session", "nouvelle conversation ; ce qui a été dit reste dans la session";
     /// The session ended.
     session_ended: "session ended", "session terminée";
     /// Events were left out.
@@ -254,6 +256,42 @@ words! {
     /// The help, one `keys<TAB>what` a line; an empty line before each group.
     help: "Enter\tsend\nAlt+Enter, Ctrl+J\tnew line\n↑ ↓\thistory\nCtrl+A Ctrl+E\tstart, end of line\nCtrl+U Ctrl+W\tdelete to the start, a word\nTab\tcomplete &agent or /command; else next pane\nShift+Tab\tmode: read-only, confirm, edits\nPgUp PgDn\tscroll\nCtrl+T\tagents: beside, whole, hidden\nEsc, Ctrl+C\tstop the turn\nCtrl+D\tleave\n\n&agent task\tstart an agent beside; several lines: several\n&\tlist the agents\n/mode /model\tshow or change\n/clear /exit\tnew conversation, leave\n!command\trun a command\n@file\tadd a file\n\ny n r s\tanswer a question: once, no, no with a reason, stop\nY\tanswer yes to all equal ones\n↑ ↓\tnext question\n\nEnter\tinspect the selected agent\nt x\ttell it something, stop it and all below",
         "Entrée\tenvoyer\nAlt+Entrée, Ctrl+J\tnouvelle ligne\n↑ ↓\thistorique\nCtrl+A Ctrl+E\tdébut, fin de ligne\nCtrl+U Ctrl+W\teffacer jusqu'au début, un mot\nTab\tcompléter &agent ou /commande ; sinon volet suivant\nMaj+Tab\tmode : read-only, confirm, edits\nPgUp PgDn\tdéfiler\nCtrl+T\tagents : à côté, en entier, cachés\nÉchap, Ctrl+C\tarrêter le tour\nCtrl+D\tquitter\n\n&agent tâche\tlancer un agent à côté ; plusieurs lignes : plusieurs\n&\tlister les agents\n/mode /model\tmontrer ou changer\n/clear /exit\tnouvelle conversation, quitter\n!commande\tlancer une commande\n@fichier\tajouter un fichier\n\no y n r s\trépondre : une fois, non, non avec raison, stop\nO Y\toui à toutes les questions égales\n↑ ↓\tquestion suivante\n\nEntrée\tinspecter l'agent choisi\nt x\tlui dire quelque chose, l'arrêter avec ses enfants";
+    /// First screen: the models.
+    start_model: "model", "modèle";
+    /// First screen: what the folder brings.
+    start_brings: "what this folder brings: nothing of it counts without trust",
+        "ce que ce dossier apporte : rien n'en compte sans confiance";
+    /// First screen: the starter rules.
+    start_rules: "starter rules: what runs unasked, what never runs",
+        "règles de départ : ce qui passe sans question, ce qui ne passe jamais";
+    /// First screen: where the rules go.
+    start_saved_in: "saved in", "enregistré dans";
+    /// First screen: no model.
+    start_no_model: "none was found", "aucun n'a été trouvé";
+    /// Trust: not now.
+    trust_no: "no: maia works without it, and asks again next time",
+        "non : maia travaille sans, et redemande la prochaine fois";
+    /// Trust: all.
+    trust_all: "yes: trust all that is shown", "oui : faire confiance à tout ce qui est montré";
+    /// Trust: never.
+    trust_never: "never here: do not ask again in this folder", "jamais ici : ne plus demander dans ce dossier";
+    /// Trust, where there is no room.
+    trust_no_short: "no trust", "non";
+    /// Trust, where there is no room.
+    trust_all_short: "trust all of it", "confiance à tout";
+    /// Trust, where there is no room.
+    trust_never_short: "never here", "jamais ici";
+    /// First screen: what decides.
+    start_keys: "Enter accepts what is shown · Esc goes on and saves nothing · Ctrl+C leaves",
+        "Entrée accepte ce qui est montré · Échap continue sans rien garder · Ctrl+C quitte";
+    /// First screen: what decides.
+    start_keys_short: "Enter accepts · Esc skips · Ctrl+C leaves", "Entrée accepte · Échap passe · Ctrl+C quitte";
+    /// First screen: what decides.
+    start_keys_shortest: "Enter ok · Esc skip", "Entrée oui · Échap";
+    /// First screen: what chooses.
+    start_keys_parts: "↑↓ choose · Tab next part · PgUp PgDn scroll", "↑↓ choisir · Tab partie suivante · PgUp PgDn défiler";
+    /// First screen: what chooses.
+    start_keys_one: "↑↓ choose", "↑↓ choisir";
     /// How to close an overlay.
     esc_closes: "Esc closes", "Échap ferme";
 }

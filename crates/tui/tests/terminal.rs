@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use maia_protocol::Event;
-use maia_tui::{Action, Options, run};
+use maia_tui::start::{StartAnswer, StartPage};
+use maia_tui::{Action, Options, Setup, run, start};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
@@ -24,7 +25,9 @@ fn main() -> ExitCode {
         [_, "--child", way] => return child(way),
         arguments if arguments.contains(&"--list") => println!("terminal: test"),
         _ => {
-            for way in ["key", "close", "SIGTERM", "SIGHUP", "panic", "other_panic"] {
+            let first = ["start key", "start SIGTERM", "start SIGHUP", "start paste"];
+            for way in ["key", "close", "SIGTERM", "SIGHUP", "panic", "other_panic"].into_iter().chain(first)
+            {
                 check(way);
                 println!("test terminal after {way} ... ok");
             }
@@ -33,8 +36,24 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Runs the first screen; what it is answered with is told in the exit code.
+fn first(way: &str) -> ExitCode {
+    let page = StartPage { version: "/help is not here yet".to_owned(), ..StartPage::default() };
+    match (start(&Setup::default(), page), way) {
+        (Ok(StartAnswer::Go { save: true, .. }), "start key" | "start paste") => ExitCode::SUCCESS,
+        (Ok(StartAnswer::Leave), "start SIGTERM" | "start SIGHUP") => ExitCode::SUCCESS,
+        (other, _) => {
+            eprintln!("{other:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// Runs a screen, and the ways out that come from inside the process.
 fn child(way: &str) -> ExitCode {
+    if way.starts_with("start") {
+        return first(way);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let (events, stream) = tokio::sync::mpsc::channel::<Arc<Event>>(8);
@@ -139,8 +158,11 @@ fn check(way: &str) {
     assert_ne!(during.local_modes, screen.before.local_modes, "{way}: the terminal is not raw");
     match way {
         "key" => screen.press("\u{4}"),
-        "SIGTERM" => screen.signal(Signal::TERM),
-        "SIGHUP" => screen.signal(Signal::HUP),
+        "start key" => screen.press("yes\r"),
+        // What is pasted holds the key that would accept; only the one after it is pressed.
+        "start paste" => screen.press("\u{1b}[200~\u{3}\u{1b}\r\u{1b}[201~\r"),
+        "SIGTERM" | "start SIGTERM" => screen.signal(Signal::TERM),
+        "SIGHUP" | "start SIGHUP" => screen.signal(Signal::HUP),
         "other_panic" => {
             screen.press("!go\r");
             // The screen goes on: what is written after the panic is still drawn.

@@ -27,8 +27,12 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) 
 
 /// Writes a rule with `title` in it, and `right` at its right end when there is room.
 pub(crate) fn rule(buffer: &mut Buffer, area: Rect, title: &str, right: &str, styles: (Style, Style)) {
+    put(buffer, area, 0, &rule_line(usize::from(area.width), title, right, styles));
+}
+
+/// Returns that rule for `width` columns; first the style of the line, then that of the title.
+pub(crate) fn rule_line(width: usize, title: &str, right: &str, styles: (Style, Style)) -> Line<'static> {
     let (line_style, title_style) = styles;
-    let width = usize::from(area.width);
     let title = fit(title, width.saturating_sub(4));
     let taken = 3 + columns(&title) + 1;
     let right = if columns(right) + taken + 4 <= width { right } else { "" };
@@ -43,7 +47,7 @@ pub(crate) fn rule(buffer: &mut Buffer, area: Rect, title: &str, right: &str, st
         spans.push(Span::styled(format!(" {right} "), line_style));
         spans.push(Span::styled("─", line_style));
     }
-    put(buffer, area, 0, &Line::from(spans));
+    Line::from(spans)
 }
 
 /// Returns `area` without its first `rows` rows.

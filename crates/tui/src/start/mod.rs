@@ -1,8 +1,16 @@
 //! The first screen, before there is a session: model, what the folder brings, starter rules (SPEC section 3).
+//!
+//! - Asked by the binary once, before any actor runs; [`start`] blocks until the person has decided.
+//! - Pure inside, as the rest: [`Start`] is the state, [`Start::key`] takes a key, [`draw`] paints.
+//! - Owns the terminal only while it runs. It saves nothing and trusts nothing: it says what was decided.
 
-use std::io;
+mod draw;
+mod shell;
+mod state;
 
-use crate::screen::Setup;
+pub use draw::draw;
+pub use shell::start;
+pub use state::Start;
 
 /// What the first screen shows.
 #[derive(Clone, Debug, Default)]
@@ -69,12 +77,4 @@ pub enum StartAnswer {
     },
     /// Leave without a session.
     Leave,
-}
-
-/// Shows the first screen until the person decides; blocks.
-///
-/// # Errors
-/// When there is no terminal, or it is lost.
-pub fn start(_setup: &Setup, _page: StartPage) -> io::Result<StartAnswer> {
-    Ok(StartAnswer::Leave)
 }
