@@ -42,7 +42,7 @@ enum Command {
         #[command(subcommand)]
         command: PermissionsCommand,
     },
-    /// Shows what the folder brings that needs trust.
+    /// Shows what the folder brings that needs trust, and which folders have it.
     Trust {
         #[command(subcommand)]
         command: TrustCommand,
@@ -62,6 +62,14 @@ enum TrustCommand {
         /// Launch folder.
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
+    },
+    /// Lists the folders of which something was said.
+    List,
+    /// Forgets what was said of a folder; without one of the launch folder.
+    Revoke {
+        /// The folder.
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
     },
 }
 
@@ -136,10 +144,16 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
             Ok(code(crate::agents::run(command, &places, trusted)))
         }
         Command::Permissions { command: PermissionsCommand::Check } => permissions_check(),
-        Command::Trust { command: TrustCommand::Show { cwd } } => {
-            let places = Places::find(cwd.as_deref(), &env)?;
-            Ok(code(crate::trust::show(&places)))
-        }
+        Command::Trust { command } => match command {
+            TrustCommand::Show { cwd } => {
+                let places = Places::find(cwd.as_deref(), &env)?;
+                Ok(code(crate::trust::show(&places)))
+            }
+            TrustCommand::List => Ok(code(crate::trust::list_all(&Places::find(None, &env)?))),
+            TrustCommand::Revoke { folder } => {
+                crate::trust::revoke(&Places::find(None, &env)?, folder.as_deref())
+            }
+        },
     }
 }
 

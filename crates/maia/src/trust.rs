@@ -2,7 +2,9 @@
 //!
 //! - Asked by the commands that start a session and by `maia trust show`.
 //! - From a folder that is not trusted only `deny` and `ask` rules count; everything else is inert.
-//! - Writes no record: `--trust` holds for one run.
+//! - `--trust` holds for one run and writes no record; what the person said on the screen is kept by [`store`].
+
+pub mod store;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -93,7 +95,7 @@ pub enum Trust {
 pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<String>) -> Result<bool, Failure> {
     let items = items(places);
     match trust {
-        Trust::No => Ok(false),
+        Trust::No => Ok(!items.is_empty() && store::standing(places, &items) == store::Standing::Trusted),
         Trust::All => {
             if for_a_fork(env) {
                 return Err(Failure::usage(
@@ -156,6 +158,38 @@ pub fn show(places: &Places) -> i32 {
     };
     let lines: String = items.iter().map(line).collect();
     put(&format!("{lines}\nall of it for one run: --trust={}", digest(places, &items)))
+}
+
+/// Runs `maia trust list`.
+pub fn list_all(places: &Places) -> i32 {
+    let lines: Vec<String> = store::all(places)
+        .into_iter()
+        .map(|(folder, said)| match said {
+            store::Folder::Trusted { items } => {
+                format!("trusted  {} ({})", folder.display(), crate::print::count(items.len() as u64, "item"))
+            }
+            store::Folder::Never => format!("never    {}", folder.display()),
+        })
+        .collect();
+    if lines.is_empty() {
+        return put("no folder is trusted");
+    }
+    put(&lines.join("\n"))
+}
+
+/// Runs `maia trust revoke`.
+///
+/// # Errors
+/// Nothing was said of the folder (exit 2), the file cannot be written (exit 1).
+pub fn revoke(places: &Places, folder: Option<&Path>) -> Result<u8, Failure> {
+    let folder = folder.unwrap_or(&places.cwd);
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    if !store::forget(places, &folder)? {
+        return Err(Failure::usage(format!("nothing was said of {}", folder.display()))
+            .mend("see what was said with: maia trust list"));
+    }
+    put(&format!("{} is trusted no more", folder.display()));
+    Ok(0)
 }
 
 /// Prints `text`, made harmless, and returns the exit code.

@@ -19,7 +19,7 @@ use ractor::ActorRef;
 use tokio::sync::mpsc;
 
 use super::tree::{self, Started};
-use super::{ModeArgument, RunArguments, SandboxArgument, limits, open_session, runtime};
+use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, open_session, runtime};
 use crate::cli;
 use crate::error::Failure;
 
@@ -76,7 +76,7 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         return Err(Failure::usage("maia needs a terminal, and this is none")
             .mend("without one: maia run \"what is here?\""));
     }
-    let arguments = RunArguments {
+    let mut arguments = RunArguments {
         prompt: arguments.prompt,
         model: arguments.model,
         resume: arguments.resume,
@@ -90,6 +90,9 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         cwd: arguments.cwd,
         ..RunArguments::default()
     };
+    if !first::screen(&mut arguments)? {
+        return Ok(0);
+    }
     let (prepared, opened, model) = open_session(&arguments, false)?;
     let agents = prepared.snapshot.agents.iter().map(|known| {
         let definition = &known.definition;

@@ -4,7 +4,10 @@
 //! - Nothing is asked of a model before the opening is durable and, with `--json`, shown (ENGINE 2).
 
 mod context;
+mod first;
 mod interactive;
+mod local;
+mod look;
 mod open;
 mod ops;
 mod plan;
@@ -93,6 +96,9 @@ pub struct RunArguments {
     /// Launch folder.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
+    /// Address of a server that the person chose on the first screen; it stands for `LiteLLM_URL`.
+    #[arg(skip)]
+    pub server: Option<String>,
 }
 
 /// `--mode` as written.
@@ -300,7 +306,10 @@ fn prepare(arguments: &RunArguments, needs_request: bool) -> Result<Prepared, Fa
     }
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
     let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
-    let Loaded { settings, warnings } = crate::settings::load(&places, trusted)?;
+    let Loaded { mut settings, warnings } = crate::settings::load(&places, trusted)?;
+    if arguments.server.is_some() {
+        settings.litellm_url.clone_from(&arguments.server);
+    }
     let mut notes: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let found = crate::agents::load(&places, trusted);
     notes.extend(found.warnings.iter().map(|fault| {

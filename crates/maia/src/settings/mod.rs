@@ -12,14 +12,16 @@ mod load;
 mod model;
 mod places;
 mod rules;
+mod save;
 mod secret;
 
-pub use endpoint::{endpoint, key_variables};
+pub use endpoint::{EndpointChoice, endpoint, key_variables};
 pub use error::SettingsError;
 pub use file::{read_if_there, read_small};
 pub use load::{Loaded, Settings, load};
 pub use model::model;
 pub use places::Places;
+pub use save::save_first;
 
 /// How a variable of the environment is asked for; an empty one counts as unset.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
