@@ -6,6 +6,7 @@ use maia_protocol::outcome::Totals;
 use maia_protocol::record::AskedAgain;
 use maia_protocol::{Block, Record, Role};
 
+use super::ask::drain_pending;
 use super::effect::Effect;
 use super::state::{Phase, State};
 use super::texts;
@@ -28,11 +29,13 @@ pub(super) fn asked_again(state: &mut State, asked: &AskedAgain, record: &Record
     state.cancelled_by = None;
     state.stop_answered = false;
     state.calls.clear();
-    state.pending.clear();
+    // What it was told and never heard, because it was stopped, comes first.
+    let mut blocks = drain_pending(state);
+    blocks.push(Block::Text { text: asked.text.clone() });
+    state.push_user(blocks);
     state.delivered.clear();
     state.totals = Totals::default();
     state.below = Totals::default();
-    state.push_user(vec![Block::Text { text: asked.text.clone() }]);
     state.phase = Phase::Ready { attempt: 1, closing: false };
     Vec::new()
 }

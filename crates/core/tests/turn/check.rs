@@ -158,11 +158,15 @@ fn nothing_twice(journal: &[Record]) {
 fn one_end_each(journal: &[Record]) {
     let mut agents: HashMap<ActorPath, (u32, u32)> = HashMap::new();
     let mut resumed: HashMap<ActorPath, u32> = HashMap::new();
+    let mut again: HashMap<ActorPath, u32> = HashMap::new();
     let mut calls: HashMap<CallId, (u32, u32)> = HashMap::new();
     for event in journal.iter().flat_map(|record| events(record, "s")) {
         match event.body {
             EventBody::Agent(AgentEvent::AgentSpawned { .. }) => {
                 agents.entry(event.actor).or_default().0 += 1
+            }
+            EventBody::Agent(AgentEvent::AgentAskedAgain { .. }) => {
+                *again.entry(event.actor).or_default() += 1
             }
             EventBody::Agent(AgentEvent::AgentResumed { .. }) => {
                 *resumed.entry(event.actor).or_default() += 1
@@ -178,7 +182,8 @@ fn one_end_each(journal: &[Record]) {
     let closings = journal.iter().filter(|record| matches!(record.body, Body::SessionClosed { .. })).count();
     for (agent, (spawned, finished)) in agents {
         assert_eq!(spawned, 1, "{agent} began {spawned} times");
-        let ends = if agent == ActorPath::main() { closings as u32 } else { 1 };
+        let lives = 1 + again.get(&agent).copied().unwrap_or_default();
+        let ends = if agent == ActorPath::main() { closings as u32 } else { lives };
         assert_eq!(finished, ends, "{agent} ended {finished} times");
         let openings = journal.iter().filter(|record| matches!(record.body, Body::SessionOpened(_))).count();
         assert!(

@@ -12,7 +12,7 @@ use maia_core::session::Session;
 use maia_core::turn::{self, Effect, Input, State};
 use maia_protocol::model::ChatRequest;
 use maia_protocol::permission::{AnsweredBy, Sandbox};
-use maia_protocol::record::SessionOpened;
+use maia_protocol::record::{AskedAgain, SessionOpened};
 use maia_protocol::{ActorPath, Body, CallId, Decision, Mode, NewRecord, Record, Seq};
 
 use crate::check;
@@ -47,6 +47,8 @@ pub struct Tree {
     questions: Queue,
     answered: HashSet<CallId>,
     pub(crate) spawned: u32,
+    /// Agents to be started beside the turn.
+    pub(crate) waiting: Vec<(ActorPath, CallId)>,
     random: u64,
 }
 
@@ -65,6 +67,7 @@ pub struct Machine {
 pub enum Order {
     Cancel,
     Tell(String),
+    AskAgain(String),
 }
 
 enum Action {
@@ -125,6 +128,7 @@ impl Tree {
             questions: Queue::default(),
             answered: HashSet::new(),
             spawned: 0,
+            waiting: Vec::new(),
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
         }
     }
@@ -156,6 +160,11 @@ impl Tree {
         let body = Body::UserMessage { turn, text: request.to_owned() };
         self.commit(None, vec![NewRecord::new(ActorPath::main(), body)]);
         self.run();
+    }
+
+    /// Appends a record of the main agent, as the session does.
+    pub fn append(&mut self, body: Body) {
+        self.batches.push((None, vec![NewRecord::new(ActorPath::main(), body)]));
     }
 
     /// Closes the session in good order.
@@ -191,10 +200,41 @@ impl Tree {
     /// Orders something of an agent now.
     pub fn order(&mut self, agent: &str, order: Order) {
         let input = match order {
+            Order::AskAgain(text) => return self.ask_again(&ActorPath::new(agent), text),
             Order::Cancel => Input::Cancel { by: "the person".to_owned() },
             Order::Tell(text) => Input::Told { from: "the person".to_owned(), text },
         };
         self.input(&ActorPath::new(agent), input);
+    }
+
+    /// What the session does with the order: an agent that has ended is asked again, one at work is told.
+    fn ask_again(&mut self, agent: &ActorPath, text: String) {
+        let is_on_the_way = self
+            .batches
+            .iter()
+            .flat_map(|(_, batch)| batch)
+            .any(|record| record.actor == *agent && matches!(record.body, Body::AskedAgain(_)));
+        let Some(known) = self.session.agents.get(agent).filter(|_| !is_on_the_way) else { return };
+        if known.ended {
+            let call = CallId::new(agent, 0, known.asked + 1);
+            let body = Body::AskedAgain(AskedAgain { call, text, iterations: known.iterations });
+            self.batches.push((None, vec![NewRecord::new(agent.clone(), body)]));
+        } else {
+            self.input(agent, Input::Told { from: "the person".to_owned(), text });
+        }
+    }
+
+    /// Starts agents that were asked again and whose life before is over.
+    pub(crate) fn start_waiting(&mut self) {
+        let free = self.waiting.iter().position(|(child, _)| !self.machines.contains_key(child));
+        if let Some(index) = free {
+            let (child, call) = self.waiting.remove(index);
+            let ended = self.gone.get(&child).and_then(|state| state.setup.as_ref()?.call.clone());
+            if ended.as_ref() != Some(&call) {
+                self.gone.remove(&child);
+                self.start(child);
+            }
+        }
     }
 
     /// Does one of the things that can happen now; `false` when nothing can.
@@ -306,6 +346,10 @@ impl Tree {
         machine.under_way &= !own;
         let mut effects = Vec::new();
         for record in &records {
+            if path.depth() > 0 && machine.state.phase == turn::Phase::Ended {
+                // A new worker finds it in its history.
+                break;
+            }
             effects.extend(turn::step(&mut machine.state, record));
         }
         for effect in effects {

@@ -42,7 +42,15 @@ impl Tree {
                 self.jobs.push(Job::Timer { agent: path.clone(), step });
             }
             Effect::Run { call } => self.execute(path, &call),
-            Effect::SpawnChild { child, .. } | Effect::SpawnBeside { child, .. } => {
+            Effect::SpawnBeside { child, call } => {
+                let machine = self.machines.get(&child);
+                let now = machine.and_then(|machine| machine.state.setup.as_ref()?.call.as_ref());
+                if now != Some(&call) {
+                    self.waiting.push((child, call));
+                    self.start_waiting();
+                }
+            }
+            Effect::SpawnChild { child, .. } => {
                 self.spawned += 1;
                 if !self.machines.contains_key(&child) && !self.gone.contains_key(&child) {
                     self.start(child);
@@ -61,6 +69,7 @@ impl Tree {
                 {
                     assert!(!self.gone.contains_key(path), "{path} ended twice");
                     self.gone.insert(path.clone(), machine.state);
+                    self.start_waiting();
                 }
             }
         }

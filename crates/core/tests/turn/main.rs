@@ -4,6 +4,7 @@
 //! - `check` holds what is true of every session, whatever happened in it.
 //! - The others are scenarios by subject, and `properties` tries what nobody thought of.
 
+mod again;
 mod budget;
 mod cancel;
 mod check;

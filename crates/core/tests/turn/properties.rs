@@ -29,7 +29,7 @@ struct Case {
     decisions: Vec<u8>,
     iterations: u32,
     seed: u64,
-    orders: Vec<(usize, u8, bool)>,
+    orders: Vec<(usize, u8, u8)>,
 }
 
 fn moves() -> impl Strategy<Value = Move> {
@@ -48,7 +48,7 @@ fn cases(orders: usize) -> impl Strategy<Value = Case> {
         proptest::collection::vec(0..5u8, 1..6),
         1..5u32,
         any::<u64>(),
-        proptest::collection::vec((0..50usize, any::<u8>(), any::<bool>()), 0..=orders),
+        proptest::collection::vec((0..60usize, any::<u8>(), 0..4u8), 0..=orders),
     )
         .prop_map(|(moves, rulings, decisions, iterations, seed, orders)| Case {
             moves,
@@ -134,12 +134,18 @@ fn world(case: &Case) -> World {
 fn play(case: &Case, mut tree: Tree) -> Tree {
     let mut orders = case.orders.clone();
     orders.sort();
-    for (tick, whom, cancel) in orders {
+    for (tick, whom, what) in orders {
         while tree.ticks < tick && tree.tick() {}
-        let paths: Vec<_> = tree.machines.keys().cloned().collect();
-        let path = paths[whom as usize % paths.len()].clone();
-        let order = if cancel { Order::Cancel } else { Order::Tell("by the way".to_owned()) };
-        tree.order(path.as_str(), order);
+        let at_work: Vec<_> = tree.machines.keys().cloned().collect();
+        let ever: Vec<_> = tree.session.agents.keys().cloned().collect();
+        let (order, paths) = match what {
+            0 => (Order::Cancel, at_work),
+            1 => (Order::Tell("by the way".to_owned()), at_work),
+            _ => (Order::AskAgain("and what else?".to_owned()), ever),
+        };
+        if let Some(path) = paths.get(whom as usize % paths.len().max(1)) {
+            tree.order(path.as_str(), order);
+        }
     }
     tree.run();
     tree
