@@ -17,8 +17,10 @@ pub const MAX_BYTES: u64 = 256 * 1024;
 /// Definitions that are part of the binary, with the names of their folders.
 const EMBEDDED: &[(&str, &str)] = &[
     ("explorer", include_str!("../../../../agents/explorer/AGENT.md")),
+    ("planner", include_str!("../../../../agents/planner/AGENT.md")),
     ("reviewer", include_str!("../../../../agents/reviewer/AGENT.md")),
     ("tester", include_str!("../../../../agents/tester/AGENT.md")),
+    ("writer", include_str!("../../../../agents/writer/AGENT.md")),
 ];
 
 /// What was found.
@@ -181,7 +183,8 @@ mod tests {
             let (_, unknown) =
                 maia_core::agent_file::resolve_tools(&definition, maia_core::agent_file::KNOWN_TOOLS);
             assert_eq!(unknown, [], "{name}");
-            assert!(definition.permissions.allow.iter().all(|rule| !rule.starts_with("Bash")), "{name}");
+            let allow = &definition.permissions.allow;
+            assert_eq!(*allow, ["Read(**)", "Glob(**)", "Grep(**)"], "{name}: a reader reads, nothing more");
         }
     }
 
