@@ -1,4 +1,4 @@
-//! Talks to a model: over HTTP as OpenAI's clients do (mission M7), or from a script (ENGINE 9).
+//! Talks to a model: over HTTP as OpenAI's clients do (mission M7), from a script (ENGINE 9), or to the embedded one (SPEC section 4).
 //!
 //! - Asked by the gateway, which decides when a request may go; by the settings for the list of models.
 //! - Owns the connection and the rules of the wire; keeps the HTTP stack to itself.
@@ -8,6 +8,7 @@ pub mod assembly;
 mod body;
 mod client;
 mod connect;
+mod demo;
 mod failure;
 mod models;
 mod retry_after;
@@ -42,6 +43,8 @@ pub enum Provider {
     Http(Client),
     /// A script.
     Script(Script),
+    /// The embedded model: no network, no intelligence.
+    Demo,
     /// The main agent's first request is answered beforehand, everything else by another (`maia run --plan`).
     Opening {
         /// The first answer.
@@ -55,7 +58,7 @@ impl Provider {
     /// Returns the script that plays, if one does.
     pub fn script(&self) -> Option<&Script> {
         match self {
-            Self::Http(_) => None,
+            Self::Http(_) | Self::Demo => None,
             Self::Script(script) => Some(script),
             Self::Opening { then, .. } => then.script(),
         }
@@ -75,6 +78,7 @@ impl Provider {
         match self {
             Self::Http(client) => client.chat(request, on_delta).await,
             Self::Script(script) => script.chat(agent, step, request, on_delta).await,
+            Self::Demo => Ok(demo::chat(agent, request, on_delta).await),
             Self::Opening { answer, .. } if step == 1 && *agent == ActorPath::main() => {
                 Ok(Answered { answer: (**answer).clone(), first_token_ms: None, duration_ms: 0 })
             }
@@ -91,6 +95,7 @@ impl Provider {
         match self {
             Self::Http(client) => client.models().await,
             Self::Script(_) => Ok(vec!["script".to_owned()]),
+            Self::Demo => Ok(vec![maia_protocol::DEMO.to_owned()]),
             Self::Opening { then, .. } => Box::pin(then.models()).await,
         }
     }

@@ -22,7 +22,7 @@ pub use definition::AgentDefinition;
 pub use event::Event;
 pub use id::{ActorPath, CallId, Seq};
 pub use message::{Block, Message, Role};
-pub use model::{Answer, AnsweredCall, StopReason, Usage};
+pub use model::{Answer, AnsweredCall, DEMO, StopReason, Usage};
 pub use op::Op;
 pub use outcome::{Outcome, Totals};
 pub use permission::{Decision, Mode, RuleSet, Ruling, Verdict};

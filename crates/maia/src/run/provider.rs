@@ -1,4 +1,4 @@
-//! Which model answers: a script, or one of an endpoint (SPEC sections 3 and 4).
+//! Which model answers: a script, the embedded one, or one of an endpoint (SPEC sections 3 and 4).
 
 use std::path::Path;
 
@@ -31,9 +31,10 @@ pub fn choose(arguments: &RunArguments, settings: &Settings) -> Result<Model, Fa
         })?;
         return Ok(Model { provider: Provider::Script(script), name });
     }
-    if let Some(name) = name.as_deref()
-        && (name == "demo" || name.starts_with("replay:"))
-    {
+    if name.as_deref() == Some(maia_protocol::DEMO) {
+        return Ok(Model { provider: Provider::Demo, name });
+    }
+    if let Some(name) = name.as_deref().filter(|name| name.starts_with("replay:")) {
         return Err(Failure::usage(format!("the model \"{name}\" is not built into this version yet"))
             .mend("name a model of an endpoint, or play a script with --model script:FILE"));
     }

@@ -86,8 +86,7 @@ fn no_endpoint(env: Env<'_>) -> SettingsError {
         mend: format!(
             "{lone}Put `{{\"LiteLLM_URL\": \"http://localhost:4000\"}}` into ~/.maia/settings.json, or set \
              OPENAI_BASE_URL (with its version part, such as http://localhost:8080/v1) and OPENAI_API_KEY, or \
-             OPENAI_API_KEY alone, or one of {}. To try maia without a model: --model script:FILE \
-             (a built-in one, --model demo, comes later)",
+             OPENAI_API_KEY alone, or one of {}. To try maia without any: --model demo",
             services.join(", ")
         ),
     }
