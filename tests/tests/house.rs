@@ -255,7 +255,7 @@ fn every_order_of_the_page_can_be_read() {
 
 /// Every field of an example has its line in the section, and every line its field.
 fn check_fields(name: &str, section: &str, example: &Value) {
-    const COMMON: &[&str] = &["seq", "time", "session", "actor", "live", "type"];
+    const COMMON: &[&str] = &["seq", "time", "session", "actor", "live", "demo", "type"];
     let told: BTreeSet<&str> = section
         .lines()
         .filter_map(|line| line.strip_prefix("- `")?.split_once('`').map(|(field, _)| field))

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maia_core::event::events;
+use maia_core::event::Projection;
 use maia_core::view::View;
 use maia_protocol::event::{EventBody, SessionEvent};
 use maia_protocol::{ActorPath, Event, Record, Seq};
@@ -109,6 +109,7 @@ enum Stage {
 #[derive(Default)]
 pub struct Tree {
     view: View,
+    projection: Projection,
     last: Seq,
     /// Beginning and end of the session, of its last opening: nobody goes without them.
     started: Option<Arc<Event>>,
@@ -207,7 +208,8 @@ where
             for record in records {
                 let record: &Record = record.borrow();
                 tree.last = record.seq;
-                events(record, &session).into_iter().for_each(|event| tree.step(&Arc::new(event)));
+                let events = tree.projection.events(record, &session);
+                events.into_iter().for_each(|event| tree.step(&Arc::new(event)));
             }
             tree
         });
@@ -248,7 +250,7 @@ fn carry_out(
             let from = tree.last;
             for record in records.iter().filter(|record| record.seq > from) {
                 tree.last = record.seq;
-                for event in events(record, &env.session) {
+                for event in tree.projection.events(record, &env.session) {
                     let event = Arc::new(event);
                     tree.step(&event);
                     slots.offer(&event);
@@ -275,5 +277,6 @@ fn catch_up(hub: &ActorRef<EventHubMsg>, env: &SessionEnv, slots: &mut subscribe
 /// Returns an event without a record.
 fn live(env: &SessionEnv, tree: &Tree, actor: ActorPath, body: EventBody) -> Arc<Event> {
     let (seq, time, session) = (tree.last, Timestamp::now(), env.session.clone());
-    Arc::new(Event { seq, time, session, actor, live: true, body })
+    let demo = tree.projection.is_demo();
+    Arc::new(Event { seq, time, session, actor, live: true, demo, body })
 }

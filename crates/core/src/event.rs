@@ -1,32 +1,56 @@
 //! Events as a pure projection of records (ENGINE 1, SPEC section 4).
 //!
-//! Asked by the actor EventHub for the live stream, and by replay for an old journal; owns nothing.
+//! Asked by the actor EventHub for the live stream, and by replay for an old journal. Owns one thing that events say of
+//! earlier records: whether the embedded model answers ([`Projection`]).
 
 use maia_protocol::event::{AgentEvent, EventBody, NoticeEvent, SessionEvent, TalkEvent, ToolEvent};
 use maia_protocol::outcome::Outcome;
 use maia_protocol::record::{AfterAnswer, AfterFailure, ModelAnswered, SessionOpened, TurnEnd};
-use maia_protocol::{ActorPath, Body, CallId, Event, Record};
+use maia_protocol::{ActorPath, Body, CallId, DEMO, Event, Record};
 use serde_json::Value;
 
 use crate::turn::handed_to_parent;
 
-/// Returns the events of `record`, in order. `session` is the session's id.
+/// The projection of one session's records, given in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
+    demo: bool,
+}
+
+impl Projection {
+    /// Returns the events of `record`, in order. `session` is the session's id.
+    pub fn events(&mut self, record: &Record, session: &str) -> Vec<Event> {
+        if let Body::SessionOpened(SessionOpened { model, .. }) | Body::ModelChosen { model } = &record.body {
+            self.demo = model == DEMO;
+        }
+        let mut out = Out { record, session, demo: self.demo, events: Vec::new() };
+        project(&mut out, record);
+        out.events
+    }
+
+    /// Tells whether the embedded model answers from here on (SPEC section 4).
+    pub fn is_demo(&self) -> bool {
+        self.demo
+    }
+}
+
+/// Returns the events of one record that stands for itself. `session` is the session's id.
 pub fn events(record: &Record, session: &str) -> Vec<Event> {
-    let mut out = Out { record, session, events: Vec::new() };
-    project(&mut out, record);
-    out.events
+    Projection::default().events(record, session)
 }
 
 struct Out<'a> {
     record: &'a Record,
     session: &'a str,
+    demo: bool,
     events: Vec<Event>,
 }
 
 impl Out<'_> {
     fn of(&mut self, actor: ActorPath, body: EventBody) {
         let (seq, time) = (self.record.seq, self.record.time);
-        self.events.push(Event { seq, time, session: self.session.to_owned(), actor, live: false, body });
+        let (session, demo) = (self.session.to_owned(), self.demo);
+        self.events.push(Event { seq, time, session, actor, live: false, demo, body });
     }
 
     fn own(&mut self, body: EventBody) {

@@ -28,6 +28,9 @@ pub struct Event {
     /// Whether there is no record behind it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
+    /// Whether the embedded model answers in this session ([`crate::DEMO`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
     /// What happened: `type` and its fields.
     #[serde(flatten)]
     pub body: EventBody,
