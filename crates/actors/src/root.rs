@@ -24,7 +24,7 @@ use crate::lock_table::{Holder, LockTableMsg};
 use crate::model_gateway::ModelGatewayMsg;
 use crate::permission_broker::{PermissionBroker, PermissionBrokerArgs, PermissionBrokerMsg};
 use crate::reaper::ReaperMsg;
-use crate::session::{Session, SessionArgs, SessionMsg};
+use crate::session::{Fresh, Session, SessionArgs, SessionMsg};
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,8 @@ pub enum RootMsg {
     Go,
     /// An order from outside.
     Op(Op),
+    /// The person begins a new conversation, with what was read afresh.
+    Clear(Box<Fresh>),
     /// Something that was to be an order and is none.
     BadOrder {
         /// What is wrong, and where.
@@ -169,6 +171,9 @@ impl Actor for Root {
             }
             RootMsg::Op(op) => {
                 book.session(SessionMsg::Op(op));
+            }
+            RootMsg::Clear(fresh) => {
+                book.session(SessionMsg::Clear { fresh });
             }
             RootMsg::BadOrder { message } => {
                 let mend = Some("the form is in: docs/events.md, Orders".to_owned());

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maia_core::permission::Rules;
 use maia_core::restart::{Verdict, Window};
 use maia_core::session::Session as Fold;
 use maia_protocol::event::{AgentEvent, EventBody};
@@ -62,7 +63,7 @@ pub enum SessionMsg {
     /// The person begins a new conversation of the main agent, with what agents are to know from now on (mission M5.6-clear).
     Clear {
         /// What was read afresh.
-        snapshot: Box<Snapshot>,
+        fresh: Box<Fresh>,
     },
     /// The main agent cannot be built again.
     MainFailed {
@@ -82,6 +83,14 @@ pub enum SessionMsg {
         /// Which time.
         n: u32,
     },
+}
+
+/// What agents are to know, read afresh.
+pub struct Fresh {
+    /// For agents that are spawned from now on, and the main agent.
+    pub snapshot: Snapshot,
+    /// The rules of the moment, for all.
+    pub rules: Rules,
 }
 
 impl SessionMsg {
@@ -235,7 +244,7 @@ impl Actor for Session {
                 }
             }
             SessionMsg::Left => start_waiting(&myself, state).await?,
-            SessionMsg::Clear { snapshot } => orders::clear(state, Some(snapshot)),
+            SessionMsg::Clear { fresh } => orders::clear(state, Some(*fresh)),
             SessionMsg::Op(op) if !state.gone => state.early.push(op),
             SessionMsg::Op(op) => order(state, op),
             SessionMsg::MainFailed { cause } => {

@@ -2,15 +2,18 @@
 //!
 //! Asked by the session; owns nothing.
 
+use std::sync::Arc;
+
 use maia_core::turn::Input;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::permission::AnsweredBy;
 use maia_protocol::record::AskedAgain;
-use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Snapshot};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op};
 
-use super::{SessionState, append};
+use super::{Fresh, SessionState, append};
 use crate::address::supervisor_of;
 use crate::agent_supervisor::AgentSupervisorMsg;
+use crate::env::RulesInForce;
 use crate::journal::JournalMsg;
 use crate::permission_broker::PermissionBrokerMsg;
 
@@ -126,7 +129,7 @@ fn ask_again(state: &mut SessionState, actor: ActorPath, text: String) {
 }
 
 /// Begins the main agent's conversation anew (mission M5.6-clear); what was read afresh is in force from then on.
-pub(super) fn clear(state: &SessionState, snapshot: Option<Box<Snapshot>>) {
+pub(super) fn clear(state: &SessionState, fresh: Option<Fresh>) {
     if state.fold.in_turn || state.asked {
         let message = "the conversation cannot be cleared while a turn is under way".to_owned();
         return refuse(state, message, "stop the turn first, then clear");
@@ -135,7 +138,11 @@ pub(super) fn clear(state: &SessionState, snapshot: Option<Box<Snapshot>>) {
         return nobody(state, &ActorPath::main(), "told to forget: the session is being closed");
     }
     let mut bodies = vec![Body::ConversationCleared {}];
-    bodies.extend(snapshot.map(Body::SnapshotTaken));
+    if let Some(Fresh { snapshot, rules }) = fresh {
+        let revision = state.env.rules.load().revision + 1;
+        state.env.rules.store(Arc::new(RulesInForce { revision, rules }));
+        bodies.push(Body::SnapshotTaken(Box::new(snapshot)));
+    }
     append(state, bodies);
 }
 

@@ -1,26 +1,24 @@
 //! `maia`: the session in the terminal (SPEC section 4, TUI).
 //!
 //! - Starts the same actors as a headless run, hands their event stream to `maia-tui` and its orders to the root.
-//! - Does for the screen what needs more than an order: modes, `!command`, `@file`, lists.
+//! - Goes on in place with what was interrupted: the fresh session is ended, and the old one shown by the same process.
 //! - Leaving stops what is at work and closes the session; whatever happens, it can be resumed.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use maia_actors::env::SessionEnv;
 use maia_actors::root::RootMsg;
-use maia_protocol::permission::Sandbox;
-use maia_protocol::{ActorPath, Mode, Op};
-use maia_tui::{Action, Fact, Lang, Options, Setup, ThemeName};
-use ractor::ActorRef;
+use maia_protocol::{Event, Record};
+use maia_tui::{Action, Fact, Options};
 use tokio::sync::mpsc;
 
+use super::helper::{Helper, agents};
+use super::interrupted::{self, Interrupted};
 use super::tree::{self, Started};
-use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, open_session, runtime};
-use crate::cli;
+use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, look, open_session, runtime};
 use crate::error::Failure;
 
 /// Arguments of `maia` without a command.
@@ -35,6 +33,9 @@ pub struct TerminalArguments {
     /// Goes on with a session, by name or id.
     #[arg(long, value_name = "NAME")]
     pub resume: Option<String>,
+    /// Goes on with the last session of this folder.
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub last: bool,
     /// What happens where no rule matches.
     #[arg(long, value_name = "MODE", default_value = "confirm")]
     pub mode: ModeArgument,
@@ -64,9 +65,6 @@ pub struct TerminalArguments {
 /// How long the last records may take when the person leaves.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Characters of one file that `@file` adds (mission M11.4-limits).
-const FILE_CHARS: usize = 50_000;
-
 /// Shows a session in the terminal and returns the exit code.
 ///
 /// # Errors
@@ -80,6 +78,7 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         prompt: arguments.prompt,
         model: arguments.model,
         resume: arguments.resume,
+        last: arguments.last,
         mode: arguments.mode,
         allow: arguments.allow,
         ask: arguments.ask,
@@ -90,24 +89,23 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         cwd: arguments.cwd,
         ..RunArguments::default()
     };
+    arguments.name_last()?;
+    let named = arguments.model.clone();
     if !first::screen(&mut arguments)? {
         return Ok(0);
     }
-    let (prepared, opened, model) = open_session(&arguments, false)?;
-    let agents = prepared.snapshot.agents.iter().map(|known| {
-        let definition = &known.definition;
-        (definition.name.clone(), definition.description.clone())
-    });
-    let agents: Vec<_> = agents.collect();
-    let (sandbox, name) = (prepared.sandbox, opened.name.clone());
-    let limits = limits(&arguments);
     let runtime = runtime()?;
-    let recorded = runtime.block_on(async {
-        let run = tree::Run { prepared, opened, model, headless: false, one_turn: false, limits };
-        show(tree::start(run).await?, sandbox, agents).await
-    })?;
+    let end = loop {
+        let end = runtime.block_on(session(&arguments))?;
+        let Some(interrupted) = end.go_on else { break end };
+        interrupted::remove_unused(&end.dir);
+        // It goes on with its own model, unless the person has named one for this run.
+        arguments =
+            RunArguments { resume: Some(interrupted.id), prompt: None, model: named.clone(), ..arguments };
+    };
     runtime.shutdown_background();
-    if recorded {
+    let name = end.name;
+    if end.recorded {
         println!("the session is kept as {name}; go on with: maia --resume {name}");
         return Ok(0);
     }
@@ -115,42 +113,83 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         .mend(format!("nothing recorded is lost; go on with: maia --resume {name}")))
 }
 
-/// Shows the session until the person leaves; returns whether its end is recorded.
+/// How the showing of a session ended.
+struct End {
+    name: String,
+    dir: PathBuf,
+    /// Whether its end is recorded.
+    recorded: bool,
+    /// The session to be shown instead.
+    go_on: Option<Interrupted>,
+}
+
+/// Opens the session that the arguments mean, and shows it until the person leaves.
+async fn session(arguments: &RunArguments) -> Result<End, Failure> {
+    let (prepared, opened, model) = tokio::task::block_in_place(|| open_session(arguments, false))?;
+    let (name, dir) = (opened.name.clone(), opened.dir.clone());
+    let past = past(&opened.history, &opened.session);
+    let facts = vec![Fact::Sandbox(prepared.sandbox), Fact::Agents(agents(&prepared.snapshot))];
+    // What was interrupted is offered where nothing is asked yet.
+    let looks = arguments.resume.is_none() && arguments.prompt.is_none();
+    let project = looks.then(|| prepared.places.project());
+    let limits = limits(arguments);
+    let run = tree::Run { prepared, opened, model, headless: false, one_turn: false, limits };
+    let started = tree::start(run).await?;
+    let options = Options { setup: look::setup(), past, facts, ..Options::default() };
+    let (recorded, go_on) = show(started, options, arguments, project).await?;
+    Ok(End { name, dir, recorded, go_on })
+}
+
+/// Returns what a session that goes on was, as its events.
+fn past(history: &[Record], session: &str) -> Vec<Arc<Event>> {
+    history.iter().flat_map(|record| maia_core::event::events(record, session)).map(Arc::new).collect()
+}
+
+/// Shows the session until the person leaves, or wants another one; returns whether its end is recorded, and that one.
 async fn show(
     mut started: Started,
-    sandbox: Sandbox,
-    agents: Vec<(String, String)>,
-) -> Result<bool, Failure> {
+    mut options: Options,
+    arguments: &RunArguments,
+    project: Option<PathBuf>,
+) -> Result<(bool, Option<Interrupted>), Failure> {
     let (_, nothing) = mpsc::channel(1);
     let events = std::mem::replace(&mut started.events, nothing);
     let (facts, later_facts) = mpsc::channel(64);
     let (actions, mut asked) = mpsc::channel(64);
-    let set = |name: &str| cli::env(name).is_some_and(|value| !value.is_empty());
-    let french =
-        ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| cli::env(name).filter(|v| !v.is_empty()));
-    let options = Options {
-        setup: Setup {
-            theme: if set("NO_COLOR") { ThemeName::Plain } else { ThemeName::Terminal },
-            lang: if french.is_some_and(|locale| locale.starts_with("fr")) { Lang::Fr } else { Lang::En },
-            raw_markdown: set("MAIA_NO_MARKDOWN"),
-            history: Vec::new(),
-        },
-        past: Vec::new(),
-        facts: vec![Fact::Sandbox(sandbox), Fact::Agents(agents.clone())],
-        later_facts: Some(later_facts),
-        mouse: false,
-    };
+    options.later_facts = Some(later_facts);
+    let lang = options.setup.lang;
     let mut screen = tokio::spawn(maia_tui::run(options, events, actions));
     started.go();
-    let helper = Helper { root: started.root.clone(), env: started.env.clone(), facts, agents };
+    let helper = Helper::new(&started, facts.clone(), arguments.clone());
     let mut closed = started.closed.clone();
+    let own = started.env.session.clone();
+    let (find, mut found) = mpsc::channel(1);
+    tokio::task::spawn_blocking(move || {
+        let looked = project.and_then(|project| interrupted::look(&project, &own));
+        // A screen that has gone meanwhile needs no answer.
+        let _ = looked.map(|looked| find.blocking_send(looked));
+    });
+    let (mut offered, mut go_on) = (None, None);
     let mut lost = None;
     loop {
         tokio::select! {
             action = asked.recv() => match action {
                 Some(Action::Quit | Action::Interrupted) | None => break,
+                Some(Action::GoOn) if helper.is_used() => {
+                    helper.say("This session has work of its own: leave it first, then: maia --resume NAME");
+                }
+                Some(Action::GoOn) => {
+                    go_on = offered.take();
+                    if go_on.is_some() {
+                        break;
+                    }
+                }
                 Some(action) => helper.carry_out(action),
             },
+            Some(found) = found.recv() => {
+                let _ = facts.try_send(Fact::Interrupted { text: found.line(lang) });
+                offered = Some(found);
+            }
             ended = &mut screen => {
                 if let Ok(Err(error)) = ended {
                     lost = Some(error);
@@ -160,6 +199,7 @@ async fn show(
             _ = closed.wait_for(Option::is_some) => break,
         }
     }
+    drop(helper);
     let _ = started.root.cast(RootMsg::Leave);
     let end = tokio::time::timeout(LEAVE_PATIENCE, closed.wait_for(Option::is_some)).await;
     let recorded = matches!(end, Ok(Ok(end)) if end.as_ref().is_some_and(|end| end.recorded));
@@ -171,112 +211,6 @@ async fn show(
     match lost {
         Some(error) => Err(Failure::failed(format!("the terminal was lost: {error}"))
             .mend("the session is kept; go on with maia --resume")),
-        None => Ok(recorded),
-    }
-}
-
-/// Does what the screen asks for and no order can.
-struct Helper {
-    root: ActorRef<RootMsg>,
-    env: Arc<SessionEnv>,
-    facts: mpsc::Sender<Fact>,
-    agents: Vec<(String, String)>,
-}
-
-impl Helper {
-    fn say(&self, text: impl Into<String>) {
-        // A screen that is behind by so many facts has no room for one more.
-        let _ = self.facts.try_send(Fact::Say(text.into()));
-    }
-
-    fn order(&self, op: Op) {
-        // A root that has given up says so by its end.
-        let _ = self.root.cast(RootMsg::Op(op));
-    }
-
-    fn carry_out(&self, action: Action) {
-        match action {
-            Action::Op(op) => self.order(op),
-            Action::AskWithFiles { text } => {
-                let (root, cwd, home) =
-                    (self.root.clone(), self.env.workspace.cwd.clone(), self.env.workspace.home.clone());
-                tokio::task::spawn_blocking(move || {
-                    let text = with_files(&text, &cwd, &home);
-                    let _ = root.cast(RootMsg::Op(Op::Ask { text }));
-                });
-            }
-            Action::Shell { command } => self.shell(command),
-            Action::Mode(mode) => self.mode(mode),
-            Action::Model { .. } => self.say("The model is chosen at the start: maia --model NAME"),
-            Action::Agents => {
-                let list = self.agents.iter().map(|(name, description)| format!("{name}: {description}"));
-                self.say(list.collect::<Vec<_>>().join("\n"));
-            }
-            Action::Clear => {
-                self.say("A new conversation begins with a new start of maia; this one is kept.")
-            }
-            Action::Command { name, .. } => {
-                self.say(format!("There is no command /{name}; /help lists them."))
-            }
-            Action::Help | Action::Older { .. } | Action::GoOn | Action::Quit | Action::Interrupted => {}
-        }
-    }
-
-    fn mode(&self, mode: Mode) {
-        if mode == Mode::Auto && self.env.sandbox == Sandbox::None {
-            self.say("Mode auto needs a boundary: start with --no-sandbox or --sandbox external.");
-            return;
-        }
-        self.env.mode.store(Arc::new(mode));
-        let _ = self.facts.try_send(Fact::Mode(mode));
-    }
-
-    /// Runs a command of the person: shown, and told to the main agent with its next request (mission M11.2).
-    fn shell(&self, command: String) {
-        let (root, facts, workspace) = (self.root.clone(), self.facts.clone(), self.env.workspace.clone());
-        tokio::spawn(async move {
-            let input = serde_json::json!({"command": command});
-            let limits = maia_tools::bash::Limits::default();
-            let cancel = maia_tools::bash::Cancel::new();
-            let output = maia_tools::bash::run(&input, &workspace, &limits, |_| {}, |_| {}, cancel).await;
-            let text = format!("$ {command}\n{}", output.text);
-            let _ = facts.send(Fact::Say(text.clone())).await;
-            let data = format!("<data from=\"a command of the person\">\n{text}\n</data>");
-            let _ = root.cast(RootMsg::Op(Op::Tell { actor: ActorPath::main(), text: data }));
-        });
-    }
-}
-
-/// Returns the request with the files that it names by `@` added as data; what names no file stays text (mission M11.4).
-fn with_files(text: &str, cwd: &Path, home: &Path) -> String {
-    let mut all = text.to_owned();
-    for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
-        let path = match word.strip_prefix("~/") {
-            Some(rest) => home.join(rest),
-            None => cwd.join(word),
-        };
-        let Ok(bytes) = crate::settings::read_small(&path) else { continue };
-        let Ok(content) = String::from_utf8(bytes) else { continue };
-        let shown: String = content.chars().take(FILE_CHARS).collect();
-        let cut = if shown.len() < content.len() { "\n[cut]" } else { "" };
-        all.push_str(&format!("\n\n<data from=\"{word}\">\n{shown}{cut}\n</data>"));
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_added_as_data_and_other_words_stay() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("a.txt"), "hello").expect("a file");
-        let text = with_files("look at @a.txt and @nobody", folder.path(), folder.path());
-        assert!(
-            text.starts_with("look at @a.txt and @nobody\n\n<data from=\"a.txt\">\nhello\n</data>"),
-            "{text}"
-        );
-        assert!(!text.contains("from=\"nobody\""), "{text}");
+        None => Ok((recorded, go_on)),
     }
 }

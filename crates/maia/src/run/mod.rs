@@ -4,8 +4,11 @@
 //! - Nothing is asked of a model before the opening is durable and, with `--json`, shown (ENGINE 2).
 
 mod context;
+mod files;
 mod first;
+mod helper;
 mod interactive;
+mod interrupted;
 mod local;
 mod look;
 mod open;
@@ -34,7 +37,7 @@ use crate::settings::{Loaded, Places, Settings};
 pub use interactive::{TerminalArguments, interactive};
 
 /// Arguments of `maia run`.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct RunArguments {
     /// The request; `-` reads it from standard input. Piped input beside a request is added as data.
     #[arg(value_name = "PROMPT|-")]
@@ -54,6 +57,9 @@ pub struct RunArguments {
     /// Goes on with a session, by name or id; without a request with what was interrupted.
     #[arg(long, value_name = "NAME")]
     pub resume: Option<String>,
+    /// Goes on with the last session of this folder.
+    #[arg(short = 'c', long = "continue", conflicts_with_all = ["resume", "plan"])]
+    pub last: bool,
     /// Adds an allow rule; repeatable.
     #[arg(long, value_name = "RULE")]
     pub allow: Vec<String>,
@@ -122,6 +128,17 @@ pub enum SandboxArgument {
     External,
 }
 
+impl RunArguments {
+    /// Names the session that `-c` means.
+    fn name_last(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.last) {
+            let places = Places::find(self.cwd.as_deref(), &cli::env)?;
+            self.resume = Some(interrupted::last(&places.project())?);
+        }
+        Ok(())
+    }
+}
+
 impl From<ModeArgument> for Mode {
     fn from(mode: ModeArgument) -> Self {
         match mode {
@@ -151,7 +168,8 @@ struct Prepared {
 ///
 /// # Errors
 /// Whatever keeps a session from being opened.
-pub fn run(arguments: RunArguments) -> Result<u8, Failure> {
+pub fn run(mut arguments: RunArguments) -> Result<u8, Failure> {
+    arguments.name_last()?;
     let (prepared, opened, model) = open_session(&arguments, true)?;
     let form = if arguments.json { Form::Json } else { Form::Text };
     let runtime = runtime()?;
@@ -420,6 +438,9 @@ fn is_piped() -> bool {
     }
 }
 
+/// What rules are said to come from that a resume keeps from the session before.
+const KEPT_RULES: &str = "the session before";
+
 /// Deny and ask rules of the session's last opening hold on beside those of now (ENGINE 6, Snapshots).
 fn keep_stricter_rules(prepared: &mut Prepared, history: &[maia_protocol::Record]) {
     let last = history.iter().rev().find_map(|record| match &record.body {
@@ -448,6 +469,6 @@ fn keep_stricter_rules(prepared: &mut Prepared, history: &[maia_protocol::Record
     if kept == RuleSet::default() {
         return;
     }
-    prepared.snapshot.rules.push(RuleSource { source: "the session before".to_owned(), rules: kept });
+    prepared.snapshot.rules.push(RuleSource { source: KEPT_RULES.to_owned(), rules: kept });
     prepared.rules = Rules::compile(&prepared.snapshot.rules).0;
 }

@@ -80,6 +80,8 @@ pub struct Started {
     pub closed: watch::Receiver<Option<Closed>>,
     /// What is to be said of the opening.
     pub notes: Vec<String>,
+    /// Who answers.
+    pub provider: Arc<Provider>,
 }
 
 impl Started {
@@ -111,7 +113,7 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
     let failpoints = Failpoints::from_env();
     let max_in_flight = limits.max_in_flight.unwrap_or(prepared.settings.max_in_flight) as usize;
     let provider = Arc::new(model.provider);
-    let args = ProcessArgs { provider, max_in_flight, failpoints: failpoints.clone() };
+    let args = ProcessArgs { provider: provider.clone(), max_in_flight, failpoints: failpoints.clone() };
     let started = |error: &dyn std::error::Error| Failure::failed(format!("maia cannot start: {error}"));
     let (process, _) = Process::spawn(None, Process, args).await.map_err(|error| started(&error))?;
     let refs = call!(process, |reply| ProcessMsg::Begin { reply }).map_err(|error| started(&error))?;
@@ -169,7 +171,7 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
     });
     let root = call!(process, |reply| ProcessMsg::Open { args: root_args, reply })
         .map_err(|error| started(&error))?;
-    Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes })
+    Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes, provider })
 }
 
 /// Runs a headless session to its end; returns how it ended, and why its output broke off if it did.

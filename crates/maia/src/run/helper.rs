@@ -1,0 +1,217 @@
+//! Does for the screen what needs more than an order: modes, models, `!command`, `@file`, `/clear`, lists.
+//!
+//! - Asked by the session in the terminal with each action; never waits: what takes time runs beside it and tells a fact.
+//! - Owns the commands of the person that run; they end with it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use maia_actors::env::SessionEnv;
+use maia_actors::root::RootMsg;
+use maia_actors::session::Fresh;
+use maia_llm::Provider;
+use maia_protocol::event::{EventBody, NoticeEvent};
+use maia_protocol::permission::Sandbox;
+use maia_protocol::snapshot::RuleSource;
+use maia_protocol::{ActorPath, Mode, Op, Snapshot};
+use maia_tools::bash::Cancel;
+use maia_tui::{Action, Fact};
+use ractor::ActorRef;
+use tokio::sync::mpsc;
+
+use super::files::with_files;
+use super::{KEPT_RULES, RunArguments, prepare};
+use crate::error::Failure;
+
+/// How long an endpoint may take to list its models.
+const LIST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the screen is helped with.
+pub struct Helper {
+    root: ActorRef<RootMsg>,
+    env: Arc<SessionEnv>,
+    provider: Arc<Provider>,
+    facts: mpsc::Sender<Fact>,
+    arguments: RunArguments,
+    /// Whether the person has asked anything of this session.
+    used: AtomicBool,
+    shells: Arc<Mutex<Vec<Cancel>>>,
+}
+
+/// Returns the agents that can be spawned: name and description.
+pub fn agents(snapshot: &Snapshot) -> Vec<(String, String)> {
+    let definitions = snapshot.agents.iter().map(|known| &known.definition);
+    definitions.map(|definition| (definition.name.clone(), definition.description.clone())).collect()
+}
+
+impl Helper {
+    /// Returns the helper of a session that was started; `arguments` are what `/clear` reads everything afresh with.
+    pub fn new(started: &super::tree::Started, facts: mpsc::Sender<Fact>, arguments: RunArguments) -> Self {
+        Self {
+            root: started.root.clone(),
+            env: started.env.clone(),
+            provider: started.provider.clone(),
+            facts,
+            arguments,
+            used: AtomicBool::new(false),
+            shells: Arc::default(),
+        }
+    }
+
+    /// Tells whether the person has asked anything of this session.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Says something in the transcript.
+    pub fn say(&self, text: impl Into<String>) {
+        tell(&self.facts, Fact::Say(text.into()));
+    }
+
+    /// Carries out what the screen asks for, or has it done beside.
+    pub fn carry_out(&self, action: Action) {
+        let asks = matches!(
+            action,
+            Action::Op(Op::Ask { .. } | Op::Spawn { .. } | Op::AskAgain { .. })
+                | Action::AskWithFiles { .. }
+                | Action::Shell { .. }
+        );
+        self.used.fetch_or(asks, Ordering::Relaxed);
+        match action {
+            Action::Op(Op::Stop { actor }) if actor == ActorPath::main() => {
+                self.stop_shells();
+                self.order(Op::Stop { actor });
+            }
+            Action::Op(op) => self.order(op),
+            Action::AskWithFiles { text } => self.ask_with_files(text),
+            Action::Shell { command } => self.shell(command),
+            Action::Mode(mode) => self.mode(mode),
+            Action::Model { name: Some(model) } => self.order(Op::Model { model }),
+            Action::Model { name: None } => self.list_models(),
+            Action::Agents => {
+                let list = agents(&self.env.latest_snapshot()).into_iter();
+                let list = list.map(|(name, description)| format!("{name}: {description}"));
+                self.say(list.collect::<Vec<_>>().join("\n"));
+            }
+            Action::Clear => self.clear(),
+            Action::Command { name, .. } => {
+                self.say(format!("There is no command /{name}; /help lists them."))
+            }
+            // The others are for whoever shows the session, or for the screen itself.
+            Action::Older { .. } | Action::GoOn | Action::Help | Action::Quit | Action::Interrupted => {}
+        }
+    }
+
+    fn order(&self, op: Op) {
+        // A root that has given up says so by its end.
+        let _ = self.root.cast(RootMsg::Op(op));
+    }
+
+    fn ask_with_files(&self, text: String) {
+        let (root, env, facts) = (self.root.clone(), self.env.clone(), self.facts.clone());
+        tokio::task::spawn_blocking(move || {
+            let (text, faults) = with_files(&text, &env.workspace.cwd, &env.workspace.home);
+            for fault in faults {
+                tell(&facts, Fact::Say(fault));
+            }
+            let _ = root.cast(RootMsg::Op(Op::Ask { text }));
+        });
+    }
+
+    fn mode(&self, mode: Mode) {
+        if mode == Mode::Auto && self.env.sandbox == Sandbox::None {
+            self.say("Mode auto needs a boundary: start with --no-sandbox or --sandbox external.");
+            return;
+        }
+        self.env.mode.store(Arc::new(mode));
+        tell(&self.facts, Fact::Mode(mode));
+    }
+
+    /// Lists the models of the endpoint (mission M5.6-model).
+    fn list_models(&self) {
+        let (provider, facts) = (self.provider.clone(), self.facts.clone());
+        tokio::spawn(async move {
+            let fact = match tokio::time::timeout(LIST_PATIENCE, provider.models()).await {
+                Ok(Ok(models)) if models.is_empty() => Fact::Say("The endpoint lists no model.".to_owned()),
+                Ok(Ok(models)) => Fact::Models(models),
+                Ok(Err(failure)) => Fact::Say(format!("The models cannot be listed: {}", failure.message)),
+                Err(_) => {
+                    let seconds = LIST_PATIENCE.as_secs();
+                    Fact::Say(format!("The endpoint gave no list of its models within {seconds} s."))
+                }
+            };
+            tell(&facts, fact);
+        });
+    }
+
+    /// Begins a new conversation, with context file, agents, rules and tools read afresh (mission M5.6-clear).
+    fn clear(&self) {
+        let (root, env, facts) = (self.root.clone(), self.env.clone(), self.facts.clone());
+        let arguments = RunArguments { prompt: None, ..self.arguments.clone() };
+        tokio::task::spawn_blocking(move || match fresh(&arguments, &env.latest_snapshot()) {
+            Ok((fresh, notes)) => {
+                for message in notes {
+                    let notice = NoticeEvent::Warning { message, mend: None };
+                    env.live(&ActorPath::main(), EventBody::Notice(notice));
+                }
+                tell(&facts, Fact::Agents(agents(&fresh.snapshot)));
+                let _ = root.cast(RootMsg::Clear(Box::new(fresh)));
+            }
+            Err(failure) => {
+                let what = "settings and agents were not read afresh";
+                tell(&facts, Fact::Say(format!("{what}: {}", failure.message)));
+                let _ = root.cast(RootMsg::Op(Op::Clear));
+            }
+        });
+    }
+
+    /// Runs a command of the person: shown, and told to the main agent with its next request (mission M11.2).
+    fn shell(&self, command: String) {
+        let (root, facts, workspace) = (self.root.clone(), self.facts.clone(), self.env.workspace.clone());
+        let (shells, cancel) = (self.shells.clone(), Cancel::new());
+        shells.lock().unwrap_or_else(PoisonError::into_inner).push(cancel.clone());
+        tokio::spawn(async move {
+            let input = serde_json::json!({"command": command});
+            let limits = maia_tools::bash::Limits::default();
+            let run = maia_tools::bash::run(&input, &workspace, &limits, |_| {}, |_| {}, cancel.clone());
+            let output = run.await;
+            // Those that have ended are of no more use; this one is asked to end, which changes nothing.
+            cancel.cancel();
+            shells.lock().unwrap_or_else(PoisonError::into_inner).retain(|shell| !shell.is_cancelled());
+            let text = format!("$ {command}\n{}", output.text);
+            let _ = facts.send(Fact::Say(text.clone())).await;
+            let data = format!("<data from=\"a command of the person\">\n{text}\n</data>");
+            let _ = root.cast(RootMsg::Op(Op::Tell { actor: ActorPath::main(), text: data }));
+        });
+    }
+
+    fn stop_shells(&self) {
+        for shell in self.shells.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            shell.cancel();
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.stop_shells();
+    }
+}
+
+fn tell(facts: &mpsc::Sender<Fact>, fact: Fact) {
+    // A screen that is behind by so many facts has no room for one more.
+    let _ = facts.try_send(fact);
+}
+
+/// Reads everything afresh. Rules that a resume has kept from before stay.
+fn fresh(arguments: &RunArguments, latest: &Snapshot) -> Result<(Fresh, Vec<String>), Failure> {
+    let mut prepared = prepare(arguments, false)?;
+    let kept: Vec<RuleSource> =
+        latest.rules.iter().filter(|source| source.source == KEPT_RULES).cloned().collect();
+    if !kept.is_empty() {
+        prepared.snapshot.rules.extend(kept);
+        prepared.rules = maia_core::permission::Rules::compile(&prepared.snapshot.rules).0;
+    }
+    Ok((Fresh { snapshot: prepared.snapshot, rules: prepared.rules }, prepared.notes))
+}
