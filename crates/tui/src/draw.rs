@@ -19,6 +19,7 @@ struct Places {
     tree: Rect,
     question: Rect,
     activity: Rect,
+    offer: Rect,
     input: Rect,
     status: Rect,
 }
@@ -50,11 +51,15 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     if !places.question.is_empty() {
         widget::question::draw(screen, places.question, buffer);
     }
+    if !places.offer.is_empty() {
+        widget::offer::draw(screen, places.offer, buffer);
+    }
     widget::activity::draw(screen, places.activity, buffer);
     let cursor = widget::input::draw(screen, places.input, buffer);
     widget::status::draw(screen, places.status, buffer);
-    match screen.view.overlay {
+    match &screen.view.overlay {
         Some(Overlay::Help { .. }) => widget::help::draw(screen, above(area, places.status), buffer),
+        Some(Overlay::Models(_)) => widget::choice::draw(screen, above(area, places.status), buffer),
         Some(Overlay::Leaving) => widget::leaving::draw(screen, above(area, places.status), buffer),
         None => {
             // What is covered has not been read; only a question in sight may be answered.
@@ -87,6 +92,8 @@ fn places(screen: &mut Screen, area: Rect) -> Places {
     if area.height >= 10 {
         places.activity = bottom(&mut left, 1);
     }
+    let offered = widget::offer::rows(screen, area.width).min(left.height);
+    places.offer = bottom(&mut left, offered);
     if !screen.questions.is_empty() {
         // A question may take all but a few rows: the whole call is to be read before it is answered.
         let spare = match left.height {

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use maia_protocol::event::TaskState;
 use maia_protocol::{ActorPath, Event, Outcome, Totals};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
+use crate::graph::Task;
 use crate::markdown;
+use crate::picture::{Form, list, picture};
 use crate::theme::Theme;
 use crate::units;
 use crate::visible::{cut, visible, visible_line};
@@ -22,6 +23,8 @@ use crate::wrap::{Margin, Piece, columns, fit, fit_end, wrap, wrap_text};
 pub const PREVIEW: usize = 600;
 /// Lines of a result that are shown; 600 characters can be 600 lines.
 const PREVIEW_LINES: usize = 8;
+/// Tasks of a graph that are listed in a transcript; the inspector has all.
+const TASKS: usize = 12;
 /// Characters of one text that are kept for the screen; the journal has all.
 const KEPT: usize = 200_000;
 
@@ -90,20 +93,7 @@ pub struct Call {
     /// Characters of the whole result, when the preview is shorter.
     pub characters: Option<usize>,
     /// The task graph, when it is a delegation.
-    pub tasks: Vec<Task>,
-}
-
-/// A task of a graph, texts made visible.
-#[derive(Debug)]
-pub struct Task {
-    /// Its id.
-    pub id: String,
-    /// The definition that does it.
-    pub agent: String,
-    /// The tasks that it waits for.
-    pub after: String,
-    /// How far it is.
-    pub state: TaskState,
+    pub tasks: Arc<Vec<Task>>,
 }
 
 /// A child in the transcript of its parent.
@@ -282,7 +272,7 @@ fn call_lines(call: &Call, look: &Look<'_>) -> Vec<Line<'static>> {
     }
     spans.push(Span::styled(time, theme.dim));
     let mut lines = vec![Line::from(spans)];
-    lines.extend(call.tasks.iter().map(|task| task_line(task, look)));
+    lines.extend(task_lines(&call.tasks, look));
     if !call.preview.is_empty() {
         let margin = Margin::bar("  │ ", theme.dim);
         lines.extend(wrap_text(&call.preview, theme.dim, look.width, &margin));
@@ -294,20 +284,16 @@ fn call_lines(call: &Call, look: &Look<'_>) -> Vec<Line<'static>> {
     lines
 }
 
-/// One task: sign, id, agent, what it waits for.
-fn task_line(task: &Task, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
-    let (sign, style) = match task.state {
-        TaskState::Blocked => ("◌", theme.dim),
-        TaskState::Ready => ("○", theme.text),
-        TaskState::Running => ("▸", theme.active),
-        TaskState::Done => ("✓", theme.good),
-        TaskState::Failed => ("✗", theme.bad),
-        TaskState::Skipped => ("–", theme.dim),
-    };
-    let after = if task.after.is_empty() { String::new() } else { format!("  ← {}", task.after) };
-    let text = fit(&format!("{} {}{after}", task.id, task.agent), look.width.saturating_sub(6));
-    Line::from(vec![Span::styled(format!("  │ {sign} "), style), Span::styled(text, theme.text)])
+/// The graph of a delegation: a picture where one fits, else a list.
+fn task_lines(tasks: &[Task], look: &Look<'_>) -> Vec<Line<'static>> {
+    let bar = Span::styled("  │ ", look.theme.dim);
+    let inner = Look { width: look.width.saturating_sub(4), ..*look };
+    let lines = picture(tasks, Form::Alone, &inner, None).unwrap_or_else(|| list(tasks, TASKS, &inner, None));
+    let lines = lines.into_iter().map(|mut line| {
+        line.spans.insert(0, bar.clone());
+        line
+    });
+    lines.collect()
 }
 
 fn child_lines(child: &Child, look: &Look<'_>) -> Vec<Line<'static>> {

@@ -12,6 +12,7 @@ use crate::command::{COMMANDS, Unusable, mode_name, next_mode, parse};
 use crate::editor::Editor;
 use crate::item::Level;
 use crate::key_pane;
+use crate::question::INERT_MS;
 use crate::screen::{Focus, Overlay, Page, Screen, TreeView};
 use crate::visible::visible_line;
 
@@ -54,8 +55,8 @@ fn always(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
     if is_ctrl(key, 'c') {
         return Some(interrupt(screen));
     }
-    if let Some(overlay) = screen.view.overlay {
-        return Some(key_pane::overlay(screen, overlay, key));
+    if screen.view.overlay.is_some() {
+        return Some(key_pane::overlay(screen, key));
     }
     if screen.view.prompt.is_some() {
         return None;
@@ -63,8 +64,8 @@ fn always(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
     match key.code {
         KeyCode::F(1) => screen.view.overlay = Some(Overlay::Help { scroll: 0 }),
         KeyCode::BackTab => return Some(vec![Action::Mode(next_mode(screen.session.mode))]),
-        KeyCode::PageUp if screen.view.focus != Focus::Questions => scroll_page(screen, -1),
-        KeyCode::PageDown if screen.view.focus != Focus::Questions => scroll_page(screen, 1),
+        KeyCode::PageUp if screen.view.focus != Focus::Questions => return Some(scroll_page(screen, -1)),
+        KeyCode::PageDown if screen.view.focus != Focus::Questions => return Some(scroll_page(screen, 1)),
         KeyCode::Tab => tab(screen),
         KeyCode::Char('t') if is_ctrl(key, 't') => cycle_tree(screen),
         KeyCode::Char('d') if is_ctrl(key, 'd') && screen.editor.is_empty() => return Some(leave(screen)),
@@ -113,39 +114,35 @@ pub(crate) fn leave(screen: &mut Screen) -> Vec<Action> {
     vec![Action::Quit]
 }
 
-/// Scrolls what is read by `lines`, down positive.
-pub(crate) fn scroll(screen: &mut Screen, lines: isize) {
-    if let Some(Overlay::Help { scroll }) = &mut screen.view.overlay {
-        *scroll = scroll.saturating_add_signed(lines);
-        return;
-    }
-    let (at, page) = (screen.tree.selected(), screen.view.page);
-    match (screen.view.inspecting, page) {
-        (false, _) => {
-            if let Some(main) = screen.tree.main_mut() {
-                main.feed.scroll_by(lines);
-            }
+/// Scrolls what is read by `lines`, down positive; at the start of a list asks for what was before it.
+pub(crate) fn scroll(screen: &mut Screen, lines: isize) -> Vec<Action> {
+    if let Some(overlay) = &mut screen.view.overlay {
+        if let Overlay::Help { scroll } = overlay {
+            *scroll = scroll.saturating_add_signed(lines);
         }
-        (true, Page::Task) => {
+        return Vec::new();
+    }
+    let (at, page) = if screen.view.inspecting {
+        (screen.tree.selected(), screen.view.page)
+    } else {
+        (0, Page::Transcript)
+    };
+    let list = match (page, screen.tree.node_mut(at)) {
+        (Page::Transcript, Some(node)) => &mut node.feed,
+        (Page::Events, Some(node)) => &mut node.raw,
+        _ => {
             screen.view.task_scroll = screen.view.task_scroll.saturating_add_signed(lines);
+            return Vec::new();
         }
-        (true, Page::Transcript) => {
-            if let Some(node) = screen.tree.node_mut(at) {
-                node.feed.scroll_by(lines);
-            }
-        }
-        (true, Page::Events) => {
-            if let Some(node) = screen.tree.node_mut(at) {
-                node.raw.scroll_by(lines);
-            }
-        }
-    }
+    };
+    list.scroll_by(lines);
+    if lines < 0 { crate::older::ask(screen, at, page).into_iter().collect() } else { Vec::new() }
 }
 
 /// Scrolls by a page less one line, in the direction of `sign`.
-pub(crate) fn scroll_page(screen: &mut Screen, sign: isize) {
+pub(crate) fn scroll_page(screen: &mut Screen, sign: isize) -> Vec<Action> {
     let rows = isize::try_from(screen.view.page_rows).unwrap_or(10).max(2) - 1;
-    scroll(screen, sign * rows);
+    scroll(screen, sign * rows)
 }
 
 fn cycle_tree(screen: &mut Screen) {
@@ -243,7 +240,24 @@ pub(crate) fn edit(editor: &mut Editor, key: KeyEvent) -> bool {
     true
 }
 
+/// Takes a key while something interrupted is offered; the first letter decides, `None` when the key means what it does elsewhere.
+fn offered(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
+    let offer = screen.view.offer.as_ref()?;
+    let is_ripe = offer.drawn_ms.is_some_and(|drawn| screen.clock.now_ms >= drawn + INERT_MS);
+    if key.code == KeyCode::Esc {
+        screen.view.offer = None;
+        return Some(Vec::new());
+    }
+    let letter = written(key)?;
+    let goes_on = letter == 'r' && is_ripe && key.kind == KeyEventKind::Press && screen.editor.is_empty();
+    screen.view.offer = None;
+    goes_on.then(|| vec![Action::GoOn])
+}
+
 fn input(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
+    if let Some(actions) = offered(screen, key) {
+        return actions;
+    }
     if edit(&mut screen.editor, key) {
         return Vec::new();
     }
@@ -291,7 +305,7 @@ fn submit(screen: &mut Screen) -> Vec<Action> {
     if !text.trim().is_empty() {
         screen.history.add(text.trim_end());
     }
-    screen.view.pinned = false;
+    (screen.view.pinned, screen.view.offer) = (false, None);
     actions.into_iter().flat_map(|action| own(screen, action)).collect()
 }
 
@@ -322,11 +336,11 @@ fn own(screen: &mut Screen, action: Action) -> Vec<Action> {
             }
             Vec::new()
         }
-        Action::Clear => {
-            if let Some(main) = screen.tree.main_mut() {
-                main.feed.clear();
-            }
-            vec![Action::Clear]
+        // The transcript empties when the session says so: during a turn it does not.
+        Action::Clear if screen.session.turn.is_some() => {
+            let hint = screen.words().stop_first;
+            screen.hint(hint);
+            Vec::new()
         }
         Action::Quit => leave(screen),
         action => vec![action],

@@ -76,6 +76,7 @@ pub(crate) fn prompt(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
             vec![match purpose {
                 Purpose::Reason(id) => answer(id, Decision::RejectOnce { reason: Some(text) }),
                 Purpose::Tell(actor) => Action::Op(Op::Tell { actor, text }),
+                Purpose::AskAgain(actor) => Action::Op(Op::AskAgain { actor, text }),
             }]
         }
         _ => Vec::new(),
@@ -109,24 +110,21 @@ pub(crate) fn tree(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
     Vec::new()
 }
 
+/// Pages of the inspector in the order of their tabs.
+pub(crate) const PAGES: [Page; 4] = [Page::Task, Page::Transcript, Page::Events, Page::Graph];
+
 /// Keys of the inspector.
 pub(crate) fn inspector(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
-    use Page::{Events, Task, Transcript};
+    let at = PAGES.iter().position(|page| *page == screen.view.page).unwrap_or(0);
     match key.code {
-        KeyCode::Char('1') => screen.view.page = Task,
-        KeyCode::Char('2') => screen.view.page = Transcript,
-        KeyCode::Char('3') => screen.view.page = Events,
-        KeyCode::Right | KeyCode::Char('l') => {
-            screen.view.page = if screen.view.page == Task { Transcript } else { Events };
-        }
-        KeyCode::Left | KeyCode::Char('h') => {
-            screen.view.page = if screen.view.page == Events { Transcript } else { Task };
-        }
-        KeyCode::Up | KeyCode::Char('k') => scroll(screen, -1),
-        KeyCode::Down | KeyCode::Char('j') => scroll(screen, 1),
-        KeyCode::Char(' ') => scroll_page(screen, 1),
-        KeyCode::Home | KeyCode::Char('g') => jump(screen, false),
-        KeyCode::End | KeyCode::Char('G') => jump(screen, true),
+        KeyCode::Char(digit @ '1'..='4') => open(screen, digit as usize - '1' as usize),
+        KeyCode::Right | KeyCode::Char('l') => open(screen, (at + 1).min(PAGES.len() - 1)),
+        KeyCode::Left | KeyCode::Char('h') => open(screen, at.saturating_sub(1)),
+        KeyCode::Up | KeyCode::Char('k') => return scroll(screen, -1),
+        KeyCode::Down | KeyCode::Char('j') => return scroll(screen, 1),
+        KeyCode::Char(' ') => return scroll_page(screen, 1),
+        KeyCode::Home | KeyCode::Char('g') => return jump(screen, false),
+        KeyCode::End | KeyCode::Char('G') => return jump(screen, true),
         KeyCode::Char(c @ ('[' | ']')) => {
             screen.tree.select_by(if c == '[' { -1 } else { 1 });
             screen.view.task_scroll = 0;
@@ -139,15 +137,29 @@ pub(crate) fn inspector(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
     Vec::new()
 }
 
-fn jump(screen: &mut Screen, to_end: bool) {
-    let (at, page) = (screen.tree.selected(), screen.view.page);
-    if page == Page::Task {
-        screen.view.task_scroll = if to_end { usize::MAX / 2 } else { 0 };
-        return;
+fn open(screen: &mut Screen, at: usize) {
+    let page = PAGES.get(at).copied().unwrap_or_default();
+    if page != screen.view.page {
+        (screen.view.page, screen.view.task_scroll) = (page, 0);
     }
-    let Some(node) = screen.tree.node_mut(at) else { return };
-    let feed = if page == Page::Events { &mut node.raw } else { &mut node.feed };
-    if to_end { feed.go_to_end() } else { feed.go_to_start() }
+}
+
+fn jump(screen: &mut Screen, to_end: bool) -> Vec<Action> {
+    let (at, page) = (screen.tree.selected(), screen.view.page);
+    let list = match (page, screen.tree.node_mut(at)) {
+        (Page::Transcript, Some(node)) => &mut node.feed,
+        (Page::Events, Some(node)) => &mut node.raw,
+        _ => {
+            screen.view.task_scroll = if to_end { usize::MAX / 2 } else { 0 };
+            return Vec::new();
+        }
+    };
+    if to_end {
+        list.go_to_end();
+        return Vec::new();
+    }
+    list.go_to_start();
+    crate::older::ask(screen, at, page).into_iter().collect()
 }
 
 /// Keys that act on the selected agent.
@@ -156,36 +168,50 @@ fn on_agent(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
     let selected = screen.tree.selected();
     let Some(node) = screen.tree.node(selected) else { return Vec::new() };
     let (path, is_live) = (node.path.clone(), node.life.is_live());
-    if !matches!(letter, 'x' | 't') {
-        return Vec::new();
-    }
-    if !is_live {
-        screen.hint(format!("{} {}", visible_line(path.as_str()), screen.words().has_ended));
-        return Vec::new();
-    }
-    if letter == 'x' {
+    let is_main = path == ActorPath::main();
+    let purpose = match letter {
         // Stopping an idle main agent would end nothing.
-        let is_main = path == ActorPath::main();
-        return if is_main && screen.session.turn.is_none() { Vec::new() } else { vec![stop(path)] };
-    }
-    screen.view.prompt = Some(Prompt { purpose: Purpose::Tell(path), editor: Default::default() });
+        'x' if is_live && is_main && screen.session.turn.is_none() => return Vec::new(),
+        'x' if is_live => return vec![stop(path)],
+        't' if is_live => Purpose::Tell(path),
+        // What a person asks of the main agent is a request like any other.
+        'a' if is_main => {
+            screen.view.focus = Focus::Input;
+            return Vec::new();
+        }
+        'a' if !is_live => Purpose::AskAgain(path),
+        'x' | 't' | 'a' => {
+            let words = screen.words();
+            let why = match (is_live, letter) {
+                (true, _) => words.is_at_work,
+                (false, 't') => words.has_ended_ask,
+                (false, _) => words.has_ended,
+            };
+            screen.hint(format!("{} {why}", visible_line(path.as_str())));
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    screen.view.prompt = Some(Prompt { purpose, editor: Default::default() });
     Vec::new()
 }
 
 /// Keys of what covers the panes.
-pub(crate) fn overlay(screen: &mut Screen, overlay: Overlay, key: KeyEvent) -> Vec<Action> {
-    match overlay {
-        Overlay::Help { .. } => match key.code {
+pub(crate) fn overlay(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
+    match &screen.view.overlay {
+        None => {}
+        Some(Overlay::Models(_)) => return crate::choice::key(screen, key),
+        Some(Overlay::Help { .. }) => match key.code {
             KeyCode::Esc | KeyCode::Enter | KeyCode::F(1) | KeyCode::Char('q' | '?') => {
                 screen.view.overlay = None;
             }
-            KeyCode::Up | KeyCode::Char('k') => scroll(screen, -1),
-            KeyCode::Down | KeyCode::Char('j') => scroll(screen, 1),
-            KeyCode::PageUp => scroll_page(screen, -1),
-            KeyCode::PageDown | KeyCode::Char(' ') => scroll_page(screen, 1),
+            KeyCode::Up | KeyCode::Char('k') => return scroll(screen, -1),
+            KeyCode::Down | KeyCode::Char('j') => return scroll(screen, 1),
+            KeyCode::PageUp => return scroll_page(screen, -1),
+            KeyCode::PageDown | KeyCode::Char(' ') => return scroll_page(screen, 1),
             _ => {}
         },
-        Overlay::Leaving => {
+        Some(Overlay::Leaving) => {
             let plain = key.modifiers.is_empty();
             match key.code {
                 KeyCode::Char('y') if plain => {

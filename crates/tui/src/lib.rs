@@ -8,15 +8,20 @@
 //! **Invariant:** a text from outside reaches a cell only through [`visible()`] (SAFETY 6).
 
 mod action;
+mod choice;
 mod command;
 mod draw;
 mod editor;
 mod feed;
+mod graph;
 mod history;
 mod item;
 mod key;
 mod key_pane;
 mod markdown;
+mod node;
+mod older;
+mod picture;
 mod question;
 mod run;
 mod screen;
@@ -26,6 +31,7 @@ mod theme;
 mod tree;
 mod units;
 mod update;
+mod update_agent;
 mod update_tool;
 mod visible;
 mod widget;

@@ -200,8 +200,8 @@ impl Loop {
                 self.screen.paste(&text, now_ms);
             }
             Input::Mouse(mouse) => match mouse.kind {
-                MouseEventKind::ScrollUp => self.screen.scroll(-WHEEL),
-                MouseEventKind::ScrollDown => self.screen.scroll(WHEEL),
+                MouseEventKind::ScrollUp => self.scroll(-WHEEL),
+                MouseEventKind::ScrollDown => self.scroll(WHEEL),
                 _ => return Then::GoOn,
             },
             Input::Resize(..) => {}
@@ -221,6 +221,13 @@ impl Loop {
         let leaves = actions.contains(&Action::Quit);
         self.outbox.extend(actions);
         if leaves { Then::Leave } else { Then::GoOn }
+    }
+
+    fn scroll(&mut self, lines: isize) {
+        let actions = self.screen.scroll(lines);
+        if self.outbox.len() < OUTBOX {
+            self.outbox.extend(actions);
+        }
     }
 
     async fn interrupted(mut self) -> io::Result<()> {

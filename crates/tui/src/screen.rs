@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use maia_protocol::permission::{Mode, Sandbox};
 use maia_protocol::{ActorPath, Event};
 
+use crate::action::Action;
+use crate::choice::Choice;
 use crate::editor::Editor;
 use crate::history::History;
 use crate::item::{Item, Level};
@@ -116,13 +118,23 @@ pub(crate) enum Page {
     Task,
     Transcript,
     Events,
+    Graph,
 }
 
 /// What covers the panes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Overlay {
     Help { scroll: usize },
     Leaving,
+    Models(Choice),
+}
+
+/// What was interrupted, and the offer to go on with it.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub text: String,
+    /// When it was first drawn: a key that was pressed before it could be read is no answer.
+    pub drawn_ms: Option<u64>,
 }
 
 /// A line that is asked for in the input's place.
@@ -137,6 +149,7 @@ pub(crate) struct Prompt {
 pub(crate) enum Purpose {
     Reason(maia_protocol::CallId),
     Tell(ActorPath),
+    AskAgain(ActorPath),
 }
 
 /// Where the person is.
@@ -153,6 +166,7 @@ pub(crate) struct View {
     pub task_scroll: usize,
     pub overlay: Option<Overlay>,
     pub prompt: Option<Prompt>,
+    pub offer: Option<Offer>,
     hint: Option<(String, u64)>,
     /// Rows of the transcript when it was last drawn: what a page key moves by.
     pub page_rows: usize,
@@ -233,8 +247,12 @@ impl Screen {
             Fact::ContextUsed(used) => self.session.context_used = used,
             Fact::Agents(agents) => self.session.agents = agents,
             Fact::Say(text) => self.say(Level::Info, visible(&text).into_owned()),
-            Fact::Interrupted { text } => self.say(Level::Warn, visible_line(&text).into_owned()),
-            Fact::Models(_) | Fact::Older { .. } => {}
+            Fact::Interrupted { text } => {
+                let text = visible_line(&text).into_owned();
+                self.view.offer = Some(Offer { text, drawn_ms: None });
+            }
+            Fact::Models(models) => crate::choice::offer_models(self, &models),
+            Fact::Older { actor, events } => crate::older::take(self, &actor, &events),
             Fact::Input(text) => {
                 if self.editor.is_empty() {
                     self.editor.set(text);
@@ -253,7 +271,7 @@ impl Screen {
             Some(prompt) => prompt.editor.insert(text),
             None if self.view.overlay.is_none() => {
                 self.editor.insert(text);
-                self.view.focus = Focus::Input;
+                (self.view.focus, self.view.offer) = (Focus::Input, None);
             }
             None => {}
         }
@@ -265,9 +283,10 @@ impl Screen {
         self.editor.text()
     }
 
-    /// Scrolls what is read by `lines`, down positive: the wheel of a mouse.
-    pub fn scroll(&mut self, lines: isize) {
-        crate::key::scroll(self, lines);
+    /// Scrolls what is read by `lines`, down positive: the wheel of a mouse. Returns what the caller has to do.
+    #[must_use]
+    pub fn scroll(&mut self, lines: isize) -> Vec<Action> {
+        crate::key::scroll(self, lines)
     }
 
     pub(crate) fn words(&self) -> &'static Words {

@@ -5,145 +5,9 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-use maia_protocol::event::WaitingFor;
-use maia_protocol::{ActorPath, CallId, Outcome, RuleSet};
+use maia_protocol::ActorPath;
 
-use crate::feed::Feed;
-
-/// Items kept of the main transcript.
-const MAIN_ITEMS: usize = 20_000;
-/// Items kept of a sub-agent's transcript.
-const ITEMS: usize = 2_000;
-/// Raw events kept of one agent.
-const RAW: usize = 500;
-
-/// What an agent does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// It waits for a place; 0 when the position is not known.
-    Queued(u32),
-    /// A model request or a call runs.
-    Working,
-    /// It waits.
-    Waiting(Option<WaitingFor>),
-    /// It has nothing to do.
-    Idle,
-    /// It is being stopped.
-    Stopping,
-    /// It ended.
-    Ended(Outcome),
-    /// It ended while events were left out.
-    Gone,
-}
-
-impl Life {
-    /// Tells whether the agent has not ended.
-    pub fn is_live(self) -> bool {
-        !matches!(self, Self::Ended(_) | Self::Gone)
-    }
-
-    /// Tells whether stopping the agent would end something.
-    pub fn is_at_work(self) -> bool {
-        self.is_live() && self != Self::Idle
-    }
-}
-
-/// What was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// USD × 10⁻⁶ of the calls whose price is known.
-    pub cost_micros: u64,
-}
-
-impl Used {
-    /// Returns tokens sent and received.
-    pub fn tokens(self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
-    }
-
-    fn add(&mut self, more: Self) {
-        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
-        self.cost_micros = self.cost_micros.saturating_add(more.cost_micros);
-    }
-}
-
-/// One agent.
-#[derive(Debug)]
-pub struct Node {
-    /// Its path.
-    pub path: ActorPath,
-    /// Its last part, made visible.
-    pub label: String,
-    /// Index of the agent above.
-    pub parent: Option<usize>,
-    /// Indices of the agents below.
-    pub children: Vec<usize>,
-    /// Agents above.
-    pub depth: usize,
-    /// Definition, made visible.
-    pub definition: String,
-    /// Task, made visible.
-    pub task: String,
-    /// Model, made visible.
-    pub model: String,
-    /// Names of tools, made visible.
-    pub tools: Vec<String>,
-    /// Names of skills, made visible.
-    pub skills: Vec<String>,
-    /// Rules beside the person's, made visible.
-    pub rules: RuleSet,
-    /// Iterations granted; 0 when not told.
-    pub budget: u32,
-    /// Iterations taken.
-    pub iterations: u32,
-    /// Calls made.
-    pub tool_calls: u32,
-    /// What it does.
-    pub life: Life,
-    /// Calls without a result, names made visible; the id is unknown after a snapshot.
-    pub running: Vec<(Option<CallId>, String)>,
-    /// What it used itself.
-    pub own: Used,
-    /// What it and all below it used.
-    pub subtree: Used,
-    /// Open questions.
-    pub questions: usize,
-    /// How often its worker was rebuilt.
-    pub restarts: u32,
-    /// When it began; `None` when that was before the first event.
-    pub began: Option<Timestamp>,
-    /// From spawn to end in milliseconds, once it ended.
-    pub duration_ms: Option<u64>,
-    /// What it handed back, made visible.
-    pub summary: String,
-    /// Why it did not end well, made visible.
-    pub cause: Option<String>,
-    /// Its item in the transcript of the agent above, while it runs.
-    pub shown_as: Option<u64>,
-    /// Whether its children are shown.
-    pub is_open: bool,
-    /// Its transcript.
-    pub feed: Feed,
-    /// Its raw events, without pieces of texts and outputs.
-    pub raw: Feed,
-}
-
-impl Node {
-    /// Returns seconds from its beginning to its end or to `now`.
-    pub fn seconds(&self, now: Timestamp) -> Option<u64> {
-        if let Some(ms) = self.duration_ms {
-            return Some(ms / 1_000);
-        }
-        let seconds = now.as_second().saturating_sub(self.began?.as_second());
-        u64::try_from(seconds).ok()
-    }
-}
+pub use crate::node::{Life, Node, Older, Used};
 
 /// All agents.
 #[derive(Debug)]
@@ -193,38 +57,8 @@ impl Tree {
 
     fn add(&mut self, path: ActorPath, parent: Option<usize>) -> usize {
         let at = self.nodes.len();
-        let is_main = parent.is_none();
-        let label = path.as_str().rsplit('/').next().unwrap_or_default();
-        self.nodes.push(Node {
-            label: crate::visible::visible_line(label).into_owned(),
-            definition: crate::visible::visible_line(path.name()).into_owned(),
-            depth: parent.and_then(|parent| self.nodes.get(parent)).map_or(0, |parent| parent.depth + 1),
-            path: path.clone(),
-            parent,
-            children: Vec::new(),
-            task: String::new(),
-            model: String::new(),
-            tools: Vec::new(),
-            skills: Vec::new(),
-            rules: RuleSet::default(),
-            budget: 0,
-            iterations: 0,
-            tool_calls: 0,
-            life: Life::Idle,
-            running: Vec::new(),
-            own: Used::default(),
-            subtree: Used::default(),
-            questions: 0,
-            restarts: 0,
-            began: None,
-            duration_ms: None,
-            summary: String::new(),
-            cause: None,
-            shown_as: None,
-            is_open: true,
-            feed: Feed::new(if is_main { MAIN_ITEMS } else { ITEMS }),
-            raw: Feed::new(RAW),
-        });
+        let depth = parent.and_then(|parent| self.nodes.get(parent)).map_or(0, |parent| parent.depth + 1);
+        self.nodes.push(Node::new(path.clone(), parent, depth));
         self.by_path.insert(path, at);
         if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(parent)) {
             parent.children.push(at);

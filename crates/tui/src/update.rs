@@ -4,17 +4,16 @@
 
 use std::sync::Arc;
 
-use maia_protocol::event::{
-    AgentEvent, AgentState, AgentView, EventBody, NoticeEvent, SessionEvent, TalkEvent,
-};
+use maia_protocol::Event;
+use maia_protocol::event::{EventBody, NoticeEvent, SessionEvent, TalkEvent};
 use maia_protocol::permission::{AnsweredBy, Decision};
 use maia_protocol::record::TurnEnd;
-use maia_protocol::{Event, Outcome, RuleSet, Totals};
 
-use crate::item::{Child, Item, Level, kept, preview};
+use crate::item::{Item, Level, kept, preview};
 use crate::screen::{Purpose, Screen};
 use crate::tree::{Life, Used};
-use crate::visible::{cut, visible, visible_line};
+use crate::update_agent::{agent, snapshot};
+use crate::visible::visible_line;
 
 /// Folds one event.
 pub fn update(screen: &mut Screen, event: &Arc<Event>) {
@@ -26,7 +25,15 @@ pub fn update(screen: &mut Screen, event: &Arc<Event>) {
         EventBody::Talk(TalkEvent::TextDelta { .. })
             | EventBody::Tool(maia_protocol::event::ToolEvent::ToolOutput { .. })
     );
+    // Notices about an agent stand in the main transcript too, children in that of the agent above.
+    let above = screen.tree.node(at).and_then(|node| node.parent);
+    for to in [Some(0), above, Some(at)].into_iter().flatten() {
+        if let Some(node) = screen.tree.node_mut(to) {
+            node.feed.fold(event.seq);
+        }
+    }
     if !is_piece && let Some(node) = screen.tree.node_mut(at) {
+        node.raw.fold(event.seq);
         node.raw.push(Item::Raw(Arc::clone(event)));
     }
     match &event.body {
@@ -60,6 +67,7 @@ fn session(screen: &mut Screen, body: &SessionEvent) {
         }
         SessionEvent::TurnStarted { turn } => {
             screen.session.turn = Some(*turn);
+            screen.view.offer = None;
             screen.tree.live(0, Life::Working);
             if let Some(main) = screen.tree.main_mut() {
                 // The main agent's budget is one of a series (ENGINE 6).
@@ -81,6 +89,21 @@ fn session(screen: &mut Screen, body: &SessionEvent) {
                 TurnEnd::Failed | TurnEnd::Endpoint => (Level::Fail, words.turn_failed),
             };
             screen.say(level, text.to_owned());
+        }
+        SessionEvent::ConversationCleared => {
+            screen.session.context_used = 0;
+            if let Some(main) = screen.tree.main_mut() {
+                main.feed.clear();
+            }
+            screen.say(Level::Info, words.cleared.to_owned());
+        }
+        SessionEvent::ModelChanged { model } => {
+            let model = visible_line(model).into_owned();
+            screen.say(Level::Info, format!("{} · {model}", words.model));
+            if let Some(main) = screen.tree.main_mut() {
+                main.model.clone_from(&model);
+            }
+            screen.session.model = model;
         }
     }
 }
@@ -121,126 +144,6 @@ fn talk(screen: &mut Screen, at: usize, body: &TalkEvent) {
     }
 }
 
-fn agent(screen: &mut Screen, at: usize, event: &Event, body: &AgentEvent) {
-    let words = screen.words();
-    match body {
-        AgentEvent::AgentSpawned { definition, task, model, tools, skills, rules, budget } => {
-            spawned(screen, at, event);
-            let Some(node) = screen.tree.node_mut(at) else { return };
-            node.definition = visible_line(definition).into_owned();
-            node.task = kept(task);
-            node.model = visible_line(model).into_owned();
-            node.tools = lines(tools);
-            node.skills = lines(skills);
-            node.rules =
-                RuleSet { allow: lines(&rules.allow), ask: lines(&rules.ask), deny: lines(&rules.deny) };
-            node.budget = *budget;
-            if node.parent.is_some() {
-                node.feed.push(Item::user(task));
-                screen.tree.live(at, Life::Working);
-                child(screen, at);
-            }
-        }
-        AgentEvent::AgentResumed { cause } => {
-            spawned(screen, at, event);
-            if at != 0 {
-                screen.tree.live(at, Life::Working);
-            }
-            let text = format!("{} · {}", words.went_on, visible_line(cause));
-            say_to(screen, at, Level::Info, text);
-        }
-        AgentEvent::AgentQueued { position } => screen.tree.live(at, Life::Queued(*position)),
-        AgentEvent::AgentState { state, waiting_for } => {
-            let life = match state {
-                AgentState::Queued => match screen.tree.node(at).map(|node| node.life) {
-                    Some(Life::Queued(position)) => Life::Queued(position),
-                    _ => Life::Queued(0),
-                },
-                AgentState::Working => Life::Working,
-                AgentState::Waiting => Life::Waiting(*waiting_for),
-                AgentState::Idle => Life::Idle,
-                AgentState::Stopping => Life::Stopping,
-            };
-            screen.tree.live(at, life);
-        }
-        AgentEvent::AgentRestarted { cause, n } => {
-            if let Some(node) = screen.tree.node_mut(at) {
-                node.restarts = *n;
-                node.feed.end_stream();
-            }
-            let text = format!("{} {n} · {}", words.restarted, visible_line(cause));
-            say_to(screen, at, Level::Warn, text);
-        }
-        AgentEvent::Graph { call, tasks } => crate::update_tool::graph(screen, call, tasks),
-        AgentEvent::AgentFinished { outcome, cause, summary, totals } => {
-            finished(screen, at, (*outcome, *totals), cause.as_deref(), summary);
-        }
-    }
-}
-
-/// An agent begins, or begins again.
-fn spawned(screen: &mut Screen, at: usize, event: &Event) {
-    if let Some(node) = screen.tree.node_mut(at) {
-        node.began = Some(event.time);
-        node.duration_ms = None;
-        node.cause = None;
-        node.running.clear();
-    }
-}
-
-/// Shows a child that began in the transcript of its parent.
-fn child(screen: &mut Screen, at: usize) {
-    let Some(node) = screen.tree.node(at) else { return };
-    let task = cut(&visible_line(&node.task), 200).0.to_owned();
-    let path = node.path.clone();
-    let Some(parent) = node.parent.and_then(|parent| screen.tree.node_mut(parent)) else { return };
-    // A call of Agent stands right above with the task in its line.
-    let is_told = parent.running.iter().any(|(_, name)| name == "Agent");
-    let task = if is_told { String::new() } else { task };
-    let id = parent.feed.push(Item::Child(Child { path, task, ended: None, summary: String::new() }));
-    if let Some(node) = screen.tree.node_mut(at) {
-        node.shown_as = Some(id);
-    }
-}
-
-fn finished(screen: &mut Screen, at: usize, end: (Outcome, Totals), cause: Option<&str>, summary: &str) {
-    let (outcome, totals) = end;
-    screen.tree.live(at, Life::Ended(outcome));
-    screen.tree.settle(
-        at,
-        Used {
-            input_tokens: totals.input_tokens,
-            output_tokens: totals.output_tokens,
-            cost_micros: totals.cost_micros.unwrap_or(0),
-        },
-    );
-    let Some(node) = screen.tree.node_mut(at) else { return };
-    node.iterations = totals.iterations;
-    node.tool_calls = totals.tool_calls;
-    node.duration_ms = Some(totals.duration_ms);
-    node.running.clear();
-    node.summary = kept(summary);
-    node.cause = cause.map(|cause| visible(cause).into_owned());
-    node.feed.end_stream();
-    let Some(parent) = node.parent else { return };
-    let (shown_as, cause) = (node.shown_as.take(), node.cause.clone());
-    let Some(parent) = screen.tree.node_mut(parent) else { return };
-    // A blocking call shows what its children found as its own result.
-    let awaited = parent.running.iter().any(|(_, name)| name == "Agent" || name == "Delegate");
-    let summary = match (awaited, cause) {
-        (_, Some(cause)) => cut(&cause, crate::item::PREVIEW).0.to_owned(),
-        (true, None) => String::new(),
-        (false, None) => preview(summary).0,
-    };
-    if let Some(id) = shown_as {
-        parent.feed.change(id, |item| {
-            if let Item::Child(child) = item {
-                (child.ended, child.summary) = (Some((outcome, totals)), summary);
-            }
-        });
-    }
-}
-
 fn notice(screen: &mut Screen, at: usize, event: &Event, body: &NoticeEvent) {
     let (level, message, mend) = match body {
         NoticeEvent::Warning { message, mend } => (Level::Warn, message, mend),
@@ -265,7 +168,7 @@ fn notice(screen: &mut Screen, at: usize, event: &Event, body: &NoticeEvent) {
     }
 }
 
-fn say_to(screen: &mut Screen, at: usize, level: Level, text: String) {
+pub(crate) fn say_to(screen: &mut Screen, at: usize, level: Level, text: String) {
     for (to, text) in said(screen, at, text) {
         if let Some(node) = screen.tree.node_mut(to) {
             node.feed.push(Item::notice(level, text));
@@ -277,50 +180,6 @@ fn say_to(screen: &mut Screen, at: usize, level: Level, text: String) {
 fn said(screen: &Screen, at: usize, text: String) -> Vec<(usize, String)> {
     let Some(node) = screen.tree.node(at).filter(|_| at != 0) else { return vec![(0, text)] };
     vec![(0, format!("{}: {text}", visible_line(node.path.as_str()))), (at, text)]
-}
-
-/// Brings the tree to what a snapshot tells.
-fn snapshot(screen: &mut Screen, event: &Event, agents: &[AgentView]) {
-    let mut told = vec![false; screen.tree.nodes().len()];
-    for view in agents {
-        let at = screen.tree.at(&view.actor);
-        told.resize(screen.tree.nodes().len().max(told.len()), false);
-        if let Some(told) = told.get_mut(at) {
-            *told = true;
-        }
-        let own = Used { input_tokens: view.input_tokens, output_tokens: view.output_tokens, cost_micros: 0 };
-        screen.tree.settle(at, own);
-        let Some(node) = screen.tree.node_mut(at) else { continue };
-        node.definition = visible_line(&view.definition).into_owned();
-        node.task = kept(&view.task);
-        (node.iterations, node.budget, node.tool_calls) = (view.iterations, view.budget, view.tool_calls);
-        // Calls whose id is known are kept; the others are known by name only.
-        let mut names: Vec<String> = lines(&view.running);
-        node.running.retain(|(id, name)| {
-            let at = names.iter().position(|running| running == name);
-            id.is_some() && at.map(|at| names.swap_remove(at)).is_some()
-        });
-        node.running.extend(names.into_iter().map(|name| (None, name)));
-        let is_new = !node.life.is_live() || node.life == Life::Idle;
-        if is_new && (at != 0 || !node.running.is_empty()) {
-            node.duration_ms = None;
-            screen.tree.live(at, Life::Working);
-        }
-    }
-    for at in 1..told.len() {
-        let is_live = screen.tree.node(at).is_some_and(|node| node.life.is_live());
-        if is_live && told.get(at) == Some(&false) {
-            screen.tree.live(at, Life::Gone);
-            if let Some(node) = screen.tree.node_mut(at) {
-                node.duration_ms = node.seconds(event.time).map(|seconds| seconds * 1_000);
-                node.running.clear();
-            }
-        }
-    }
-}
-
-fn lines(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| visible_line(text).into_owned()).collect()
 }
 
 impl Screen {
@@ -341,7 +200,7 @@ impl Screen {
         }
         let asked = self.view.prompt.as_ref().and_then(|prompt| match &prompt.purpose {
             Purpose::Reason(id) => Some(id.clone()),
-            Purpose::Tell(_) => None,
+            Purpose::Tell(_) | Purpose::AskAgain(_) => None,
         });
         if let Some(id) = asked
             && !self.questions.ids().any(|open| *open == id)

@@ -2,12 +2,15 @@
 //!
 //! Asked by [`crate::update`]. A call belongs to the agent in its id, whatever actor ran it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use maia_protocol::CallId;
 use maia_protocol::event::{GraphTask, ToolEvent};
 use serde_json::Value;
 
-use crate::item::{Call, Item, PREVIEW, Task, preview};
+use crate::graph::Graph;
+use crate::item::{Call, Item, PREVIEW, preview};
 use crate::question::Subject;
 use crate::screen::Screen;
 use crate::visible::{cut, visible, visible_line};
@@ -18,7 +21,8 @@ const SUMMARY: usize = 400;
 /// Folds one event of a call.
 pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
     match body {
-        ToolEvent::ToolCall { id, name, summary, .. } => {
+        ToolEvent::ToolCall { id, name, summary, input } => {
+            let graph = Graph::of_call(id, name, input);
             let name = visible_line(name).into_owned();
             let summary = visible_line(cut(summary, SUMMARY).0).into_owned();
             // Some summaries begin with the tool's name, which is shown beside already.
@@ -36,9 +40,13 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
                     ended: None,
                     preview: String::new(),
                     characters: None,
-                    tasks: Vec::new(),
+                    tasks: Arc::default(),
                 };
                 node.feed.push_call(id.clone(), Item::Call(call));
+                if let Some(graph) = graph {
+                    node.add_graph(graph);
+                    node.show_graph(id);
+                }
             });
         }
         ToolEvent::ToolOutput { id, chunk } => with_agent(screen, id, |node| {
@@ -57,6 +65,10 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
                 });
                 if let Some(at) = known {
                     node.running.remove(at);
+                }
+                if let Some(graph) = node.graph_mut(id) {
+                    graph.closes();
+                    node.show_graph(id);
                 }
                 node.feed.change_call(id, true, |item| {
                     if let Item::Call(call) = item {
@@ -88,23 +100,15 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
     }
 }
 
-/// Shows how far the tasks of a `Delegate` call are, under the call.
+/// Takes how far the tasks of a `Delegate` call are.
 pub(crate) fn graph(screen: &mut Screen, call: &CallId, tasks: &[GraphTask]) {
-    let shown: Vec<Task> = tasks
-        .iter()
-        .map(|task| Task {
-            id: visible_line(&task.id).into_owned(),
-            agent: visible_line(&task.agent).into_owned(),
-            after: visible_line(&task.after.join(", ")).into_owned(),
-            state: task.state,
-        })
-        .collect();
-    with_agent(screen, call, |node| {
-        node.feed.change_call(&call.base(), false, |item| {
-            if let Item::Call(call) = item {
-                call.tasks = shown;
-            }
-        });
+    let call = call.base();
+    with_agent(screen, &call, |node| {
+        match node.graph_mut(&call) {
+            Some(graph) => graph.told(tasks),
+            None => node.add_graph(Graph::of_event(&call, tasks)),
+        }
+        node.show_graph(&call);
     });
 }
 

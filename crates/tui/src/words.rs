@@ -94,6 +94,21 @@ words! {
     timed_out: "timed out", "délai passé";
     /// Ended while events were left out.
     gone: "ended", "terminé";
+    /// State of a task: it waits for others.
+    task_blocked: "waits", "attend";
+    /// State of a task: it may begin.
+    task_ready: "ready", "prêt";
+    /// State of a task: its agent is at work.
+    task_running: "at work", "au travail";
+    /// State of a task: it does not begin.
+    task_skipped: "skipped", "sauté";
+    /// Tasks, after a number.
+    tasks: "tasks", "tâches";
+    /// No graph.
+    no_graph: "no task graph: a graph is what a Delegate call of this agent makes",
+        "pas de graphe : il naît d'un appel Delegate de cet agent";
+    /// Tab of the inspector.
+    tab_graph: "graph", "graphe";
     /// Column: what it does.
     col_doing: "doing", "activité";
     /// Column: iterations of the budget.
@@ -163,11 +178,11 @@ words! {
     /// Tab of the inspector.
     tab_events: "events", "événements";
     /// Keys of the inspector.
-    inspector_keys: "1 2 3 or ←→ page · ↑↓ scroll · [ ] agent · t tell · x stop · Esc back",
-        "1 2 3 ou ←→ page · ↑↓ défiler · [ ] agent · t dire · x arrêter · Échap retour";
+    inspector_keys: "1-4 ←→ page · ↑↓ scroll · [ ] agent · t tell · a ask again · x stop · Esc back",
+        "1-4 ←→ page · ↑↓ défiler · [ ] agent · t dire · a redemander · x arrêter · Échap";
     /// Keys of the tree.
-    tree_keys: "↑↓ select · ←→ fold · Enter inspect · t tell · x stop · Esc back",
-        "↑↓ choisir · ←→ plier · Entrée inspecter · t dire · x arrêter · Échap retour";
+    tree_keys: "↑↓ select · ←→ fold · Enter inspect · t tell · a ask again · x stop · Esc back",
+        "↑↓ choisir · ←→ plier · Entrée inspecter · t dire · a redemander · x arrêter · Échap";
     /// Field.
     definition: "definition", "définition";
     /// Field.
@@ -249,8 +264,26 @@ words! {
         "les modes sont read-only, confirm, edits, auto ; actuel :";
     /// The agent has ended.
     has_ended: "has ended", "est terminé";
+    /// The agent has ended, and how to ask it again.
+    has_ended_ask: "has ended; a asks it again", "est terminé ; a pour lui redemander";
+    /// The agent has not ended.
+    is_at_work: "is at work; t tells it something", "travaille ; t pour lui dire quelque chose";
+    /// Label of a request to an agent that has ended.
+    ask_again_label: "ask again", "redemander à";
+    /// The turn has to be stopped first.
+    stop_first: "stop the turn first: Esc", "arrêtez d'abord le tour : Échap";
     /// Older items are not kept on screen.
-    older: "older items are in the journal", "le reste est dans le journal";
+    older: "older items: ↑ again", "plus ancien : encore ↑";
+    /// There are no older items.
+    nothing_older: "there is nothing older", "il n'y a rien de plus ancien";
+    /// The endpoint lists no models.
+    no_models: "the endpoint lists no models; /model NAME names one", "le serveur ne liste aucun modèle ; /model NOM en nomme un";
+    /// Title of the list of models.
+    choose_model: "model", "modèle";
+    /// Keys of a list.
+    choose_keys: "↑↓ choose · Enter takes it · Esc closes", "↑↓ choisir · Entrée prend · Échap ferme";
+    /// What was interrupted, where there is no room for the keys.
+    offer_short: "… r goes on · Esc no", "… r reprend · Échap";
     /// Title of the help.
     help_title: "keys", "touches";
     /// The help, one `keys<TAB>what` a line; an empty line before each group.

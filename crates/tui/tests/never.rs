@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
-use maia_protocol::Event;
+use maia_protocol::{ActorPath, Event};
 use maia_tui::{Fact, Lang, Screen, Setup, draw, key, update};
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -19,6 +19,7 @@ enum Step {
     Paste(String),
     Resize(u16, u16),
     Fact(String),
+    Older(Vec<Value>),
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -47,7 +48,7 @@ fn path() -> impl Strategy<Value = String> {
 }
 
 fn event() -> impl Strategy<Value = Value> {
-    let body = (0..24_u8, text(), text(), path(), any::<u32>(), any::<u64>()).prop_map(|(kind, a, b, other, n, big)| {
+    let body = (0..27_u8, text(), text(), path(), any::<u32>(), any::<u64>()).prop_map(|(kind, a, b, other, n, big)| {
         let call = format!("{other}:{}.{}", n % 3, n % 2);
         let states = ["queued", "working", "waiting", "idle", "stopping"];
         let state = states[n as usize % states.len()];
@@ -78,6 +79,11 @@ fn event() -> impl Strategy<Value = Value> {
             21 => json!({"type": "permission_answered", "id": call, "decision": "reject_once", "reason": a, "by": "person"}),
             22 => json!({"type": "snapshot", "questions": [call], "agents": [{"actor": other, "definition": a, "task": b,
                 "iterations": n, "budget": n, "input_tokens": big, "output_tokens": big, "tool_calls": n, "running": [a]}]}),
+            23 => json!({"type": "conversation_cleared"}),
+            24 => json!({"type": "agent_asked_again", "definition": a, "text": b, "budget": n}),
+            25 => json!({"type": "tool_call", "id": call, "name": "Delegate", "summary": b, "input": {"tasks": [
+                {"id": a, "agent": b, "task": a}, {"id": b, "agent": a, "task": b, "after": [a, other]},
+                {"id": "z", "agent": a, "task": b, "after": [a, b, "z"]}]}}),
             _ => json!({"type": "graph", "call": call, "tasks": [{"id": a, "agent": b, "after": [a], "state": "ready"}]}),
         }
     });
@@ -92,7 +98,7 @@ fn event() -> impl Strategy<Value = Value> {
 
 fn step() -> impl Strategy<Value = Step> {
     let code = prop_oneof![
-        4 => prop_oneof![Just('y'), Just('n'), Just('r'), Just('s'), Just('t'), Just('x'), Just('3'), Just('['), any::<char>()]
+        4 => prop_oneof![Just('y'), Just('n'), Just('r'), Just('s'), Just('t'), Just('x'), Just('a'), Just('2'), Just('4'), Just('['), any::<char>()]
             .prop_map(KeyCode::Char),
         4 => prop_oneof![
             Just(KeyCode::Enter), Just(KeyCode::Esc), Just(KeyCode::Tab), Just(KeyCode::BackTab), Just(KeyCode::Up),
@@ -114,6 +120,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => text().prop_map(Step::Paste),
         1 => (1..120_u16, 1..40_u16).prop_map(|(width, height)| Step::Resize(width, height)),
         1 => text().prop_map(Step::Fact),
+        1 => proptest::collection::vec(event(), 0..6).prop_map(Step::Older),
     ]
 }
 
@@ -144,12 +151,20 @@ fn play(steps: Vec<Step>, size: (u16, u16), lang: Lang) {
                 now_ms += u64::from(ms);
                 let _ = key(&mut screen, KeyEvent::new(code, modifiers), now_ms);
             }
+            Step::Older(values) => {
+                let events = values.into_iter().map(|value| {
+                    Arc::new(serde_json::from_value(value).expect("one of the documented events"))
+                });
+                screen.learn(Fact::Older { actor: ActorPath::new("maia/a#1"), events: events.collect() });
+            }
             Step::Paste(text) => screen.paste(&text, now_ms),
             Step::Resize(width, height) => terminal.backend_mut().resize(width, height),
             Step::Fact(text) => {
                 screen.learn(Fact::Say(text.clone()));
                 screen.learn(Fact::Model(text.clone()));
                 screen.learn(Fact::ContextMax(Some(text.len() as u64)));
+                screen.learn(Fact::Models(vec![text.clone(), text.clone()]));
+                screen.learn(Fact::Interrupted { text: text.clone() });
                 screen.learn(Fact::Agents(vec![(text.clone(), text)]));
             }
         }

@@ -101,6 +101,13 @@ fn inspector() {
 }
 
 #[test]
+fn graph() {
+    check("graph", "graph", &[]);
+    let open = [CTRL_T, (KeyCode::Enter, NONE), (KeyCode::Char('4'), NONE)];
+    check("inspector_graph", "graph", &open);
+}
+
+#[test]
 fn help() {
     check("help", "tree", &[(KeyCode::F(1), NONE)]);
 }

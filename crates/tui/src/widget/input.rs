@@ -31,6 +31,7 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) -> Option<P
     let label = screen.view.prompt.as_ref().map(|prompt| match &prompt.purpose {
         Purpose::Reason(_) => words.reason_label.to_owned(),
         Purpose::Tell(actor) => format!("{} {}", words.tell_label, visible_line(actor.as_str())),
+        Purpose::AskAgain(actor) => format!("{} {}", words.ask_again_label, visible_line(actor.as_str())),
     });
     let framed = area.height >= 3;
     let mut inner = area;

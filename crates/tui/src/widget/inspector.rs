@@ -38,6 +38,16 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
             }
             screen.view.task_scroll = scroll;
         }
+        Page::Graph => {
+            let Some(node) = screen.tree.node(at) else { return };
+            let room = usize::from(place.height);
+            let lines = super::graph::lines(node, screen, &look, room);
+            let scroll = screen.view.task_scroll.min(lines.len().saturating_sub(room));
+            for (row, line) in lines.iter().skip(scroll).take(room).enumerate() {
+                put(buffer, place, row, line);
+            }
+            screen.view.task_scroll = scroll;
+        }
         Page::Transcript => {
             if let Some(node) = screen.tree.node_mut(at) {
                 super::transcript::feed(&mut node.feed, place, buffer, &look);
@@ -58,6 +68,7 @@ fn title(screen: &Screen, area: Rect, buffer: &mut Buffer) {
         (Page::Task, words.tab_task),
         (Page::Transcript, words.tab_transcript),
         (Page::Events, words.tab_events),
+        (Page::Graph, words.tab_graph),
     ];
     // The page that is open is told by brackets, not by colour alone.
     let tabs: Vec<(String, bool)> = pages

@@ -1,10 +1,13 @@
 //! The panes, one file each. Each draws a part of the screen into an area and decides nothing.
 
 pub(crate) mod activity;
+pub(crate) mod choice;
+pub(crate) mod graph;
 pub(crate) mod help;
 pub(crate) mod input;
 pub(crate) mod inspector;
 pub(crate) mod leaving;
+pub(crate) mod offer;
 pub(crate) mod question;
 pub(crate) mod status;
 pub(crate) mod transcript;

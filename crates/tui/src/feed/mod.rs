@@ -4,17 +4,25 @@
 //! - Owns the items, where the reader stands, and the wrapped lines of each item by width, so that a frame costs
 //!   what is visible and not what was said.
 
+mod view;
+
 use std::collections::{HashMap, VecDeque};
 
-use maia_protocol::CallId;
-use ratatui::text::Line;
+use maia_protocol::{CallId, Seq};
 
-use crate::item::{self, Item, Look};
+use crate::item::{self, Item};
+
+/// Number of the first entry, so high that older ones can be put before it.
+const FIRST: u64 = 1 << 40;
+/// Older items that are put before those kept, at most; the journal has all.
+const OLDER: usize = 50_000;
 
 /// One item with its wrapped lines.
 #[derive(Debug)]
 struct Entry {
     item: Item,
+    /// Number of the record that it comes from.
+    seq: Seq,
     /// Whether a blank line stands before it.
     gap: bool,
     laid: Option<item::Laid>,
@@ -33,10 +41,18 @@ enum Scroll {
 #[derive(Debug)]
 pub struct Feed {
     entries: VecDeque<Entry>,
-    /// Number of the first entry that is kept; entries are numbered from 0 for ever.
+    /// Number of the first entry that is kept; numbers are never used twice.
     first: u64,
     /// Entries kept.
     max: usize,
+    /// Entries that were put before those kept.
+    older: usize,
+    /// Whether entries went because there were too many.
+    is_cut: bool,
+    /// Whether the first line was shown when it was last drawn.
+    at_start: bool,
+    /// Number of the record that is being folded.
+    seq: Seq,
     scroll: Scroll,
     /// Lines to scroll at the next drawing, down positive: only then the heights are known.
     pending: isize,
@@ -51,8 +67,12 @@ impl Feed {
     pub fn new(max: usize) -> Self {
         Self {
             entries: VecDeque::new(),
-            first: 0,
+            first: FIRST,
             max,
+            older: 0,
+            is_cut: false,
+            at_start: false,
+            seq: 0,
             scroll: Scroll::Follow,
             pending: 0,
             open: HashMap::new(),
@@ -73,13 +93,54 @@ impl Feed {
     /// Adds an item at the end.
     pub fn push(&mut self, item: Item) -> u64 {
         let gap = self.entries.back().is_some_and(|last| !item.joins(&last.item));
-        if self.entries.len() >= self.max {
+        if self.entries.len() >= self.max + self.older {
             self.entries.pop_front();
             self.first += 1;
+            self.is_cut = true;
+            self.older = self.older.saturating_sub(1);
+            // The first item has no blank line before it.
+            if let Some(first) = self.entries.front_mut() {
+                first.laid = None;
+            }
             self.open.retain(|_, id| *id >= self.first);
         }
-        self.entries.push_back(Entry { item, gap, laid: None });
+        self.entries.push_back(Entry { item, seq: self.seq, gap, laid: None });
         self.first + self.entries.len() as u64 - 1
+    }
+
+    /// Tells from which record the items come that are added from now on.
+    pub fn fold(&mut self, seq: Seq) {
+        self.seq = seq;
+    }
+
+    /// Returns the number of the record behind the first item that is kept.
+    pub fn first_seq(&self) -> Option<Seq> {
+        self.entries.front().map(|entry| entry.seq)
+    }
+
+    /// Tells whether the first item that is kept was in sight when it was last drawn.
+    pub fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    /// Tells whether there is room for older items.
+    pub fn takes_older(&self) -> bool {
+        self.older < OLDER
+    }
+
+    /// Puts the items of `before` that come from records before those kept here in front; what is read stays in place.
+    pub fn put_before(&mut self, before: Self) {
+        let first = self.first_seq().unwrap_or(Seq::MAX);
+        let mut added = before.entries.into_iter().filter(|entry| entry.seq < first).collect::<Vec<_>>();
+        added.truncate(OLDER.saturating_sub(self.older));
+        if let (Some(last), Some(kept)) = (added.last(), self.entries.front_mut()) {
+            kept.gap = !kept.item.joins(&last.item);
+            kept.laid = None;
+        }
+        self.older += added.len();
+        self.first -= added.len() as u64;
+        added.into_iter().rev().for_each(|entry| self.entries.push_front(entry));
+        self.at_start = false;
     }
 
     /// Adds the item of call `id`, to be changed until its result comes.
@@ -153,115 +214,16 @@ impl Feed {
         }
     }
 
-    /// Scrolls by `lines` at the next drawing, down positive.
-    pub fn scroll_by(&mut self, lines: isize) {
-        self.pending = self.pending.saturating_add(lines);
-    }
-
-    /// Goes to the first item that is kept.
-    pub fn go_to_start(&mut self) {
-        (self.scroll, self.pending) = (Scroll::At { id: self.first, line: 0 }, 0);
-    }
-
-    /// Goes to the end and stays there.
-    pub fn go_to_end(&mut self) {
-        (self.scroll, self.pending) = (Scroll::Follow, 0);
-    }
-
-    /// Tells whether the end is shown.
-    pub fn follows(&self) -> bool {
-        self.scroll == Scroll::Follow
-    }
-
     /// Tells whether older items are no longer kept.
     pub fn is_cut(&self) -> bool {
-        self.first > 0
-    }
-
-    /// Returns the lines that are visible in `height` rows of `look.width` columns, and settles where the reader stands.
-    pub fn visible(&mut self, height: usize, look: &Look<'_>) -> Vec<&Line<'static>> {
-        let (mut at, mut line) = self.top(height, look);
-        let pending = std::mem::take(&mut self.pending);
-        if pending != 0 {
-            (at, line) = self.moved(at, line, pending, look);
-        }
-        // A page that is not filled to its end stands at the end.
-        if pending > 0 || self.scroll != Scroll::Follow {
-            let end = self.last_top(height, look);
-            if (at, line) >= end {
-                (at, line) = end;
-                self.scroll = Scroll::Follow;
-            } else {
-                self.scroll = Scroll::At { id: self.first + at as u64, line };
-            }
-        } else if pending < 0 && (at, line) != self.last_top(height, look) {
-            self.scroll = Scroll::At { id: self.first + at as u64, line };
-        }
-        let mut left = height;
-        let mut last = at;
-        while left > 0 && last < self.entries.len() {
-            let skip = if last == at { line } else { 0 };
-            left = left.saturating_sub(self.height(last, look).saturating_sub(skip));
-            last += 1;
-        }
-        let laid = self.entries.range(at.min(last)..last).filter_map(|entry| entry.laid.as_ref());
-        laid.flat_map(|laid| laid.lines()).skip(line).take(height).collect()
-    }
-
-    /// Returns index and line of the first line to show.
-    fn top(&mut self, height: usize, look: &Look<'_>) -> (usize, usize) {
-        match self.scroll {
-            Scroll::Follow => self.last_top(height, look),
-            Scroll::At { id, line } => {
-                let at = usize::try_from(id.saturating_sub(self.first)).unwrap_or(0);
-                let at = at.min(self.entries.len().saturating_sub(1));
-                (at, line.min(self.height(at, look).saturating_sub(1)))
-            }
-        }
-    }
-
-    /// Returns the first line of the page that shows the end.
-    fn last_top(&mut self, height: usize, look: &Look<'_>) -> (usize, usize) {
-        let mut left = height;
-        for at in (0..self.entries.len()).rev() {
-            let lines = self.height(at, look);
-            if lines >= left {
-                return (at, lines - left);
-            }
-            left -= lines;
-        }
-        (0, 0)
-    }
-
-    /// Returns the place `by` lines away, within the list.
-    fn moved(&mut self, mut at: usize, line: usize, by: isize, look: &Look<'_>) -> (usize, usize) {
-        let mut line = isize::try_from(line).unwrap_or(isize::MAX).saturating_add(by);
-        while line < 0 {
-            if at == 0 {
-                return (0, 0);
-            }
-            at -= 1;
-            line += isize::try_from(self.height(at, look)).unwrap_or(isize::MAX);
-        }
-        let mut line = line.unsigned_abs();
-        while at + 1 < self.entries.len() && line >= self.height(at, look) {
-            line -= self.height(at, look);
-            at += 1;
-        }
-        (at, line.min(self.height(at, look).saturating_sub(1)))
-    }
-
-    /// Returns the lines of entry `at`, wrapping it when it was not for this width.
-    fn height(&mut self, at: usize, look: &Look<'_>) -> usize {
-        let Some(entry) = self.entries.get_mut(at) else { return 0 };
-        let laid = item::laid(entry.laid.take(), &entry.item, entry.gap && at > 0, look);
-        entry.laid.insert(laid).lines().len()
+        self.is_cut
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::Look;
     use crate::theme::{Theme, ThemeName};
     use crate::words::Lang;
 
@@ -312,6 +274,32 @@ mod tests {
         }
         assert_eq!(shown(&mut feed, 10, 9), ["t3", "", "t4"]);
         assert!(feed.is_cut());
+    }
+
+    #[test]
+    fn older_items_come_before_and_move_nothing() {
+        let mut kept = Feed::new(2);
+        for at in 0..5 {
+            kept.fold(at);
+            kept.push(Item::text(&format!("t{at}")));
+        }
+        kept.go_to_start();
+        assert_eq!(shown(&mut kept, 10, 2), ["t3", ""]);
+        assert!(kept.at_start());
+        let mut older = Feed::new(10);
+        for at in 1..4 {
+            older.fold(at);
+            older.push(Item::text(&format!("t{at}")));
+        }
+        assert_eq!(kept.first_seq(), Some(3));
+        kept.put_before(older);
+        assert_eq!(kept.first_seq(), Some(1));
+        assert_eq!(shown(&mut kept, 10, 2), ["", "t3"]);
+        kept.scroll_by(-9);
+        assert_eq!(shown(&mut kept, 10, 4), ["t1", "", "t2", ""]);
+        kept.push(Item::text("t5"));
+        kept.scroll_by(9);
+        assert_eq!(shown(&mut kept, 10, 9), ["t2", "", "t3", "", "t4", "", "t5"]);
     }
 
     #[test]

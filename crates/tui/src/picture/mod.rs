@@ -1,0 +1,242 @@
+//! A task graph as a picture: tasks in columns by depth, edges between them, or a list where that does not fit.
+//!
+//! - Asked by the transcript (one line a task) and by the inspector (boxes where there is room).
+//! - Pure. State is told by sign, word and colour; edges show what waits for what.
+
+mod canvas;
+mod layers;
+
+use jiff::Timestamp;
+use maia_protocol::event::TaskState;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::graph::Task;
+use crate::item::Look;
+use crate::theme::Theme;
+use crate::units;
+use crate::words::Words;
+use crate::wrap::{columns, fit};
+
+/// How tasks are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One line each, and nothing beside the picture names the edges.
+    Alone,
+    /// One line each, beside a list.
+    Listed,
+    /// A box of four rows each, beside a list.
+    Boxed,
+}
+
+/// How much of a task is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    Agent,
+    Time,
+    State,
+}
+
+/// Returns the picture of `tasks` in `look.width` columns; `None` when it does not fit or would tell less than a list.
+pub fn picture(
+    tasks: &[Task],
+    form: Form,
+    look: &Look<'_>,
+    now: Option<Timestamp>,
+) -> Option<Vec<Line<'static>>> {
+    let after: Vec<&[usize]> = tasks.iter().map(|task| task.after.as_slice()).collect();
+    let layers = layers::layers(&after, form == Form::Alone)?;
+    [Detail::Agent, Detail::Time, Detail::State].into_iter().find_map(|detail| {
+        let cards: Vec<Card> = tasks.iter().map(|task| card(task, form, detail, look, now)).collect();
+        canvas::draw(&layers, &cards, form, look)
+    })
+}
+
+/// What is drawn of one task: one line, or the two lines of a box.
+struct Card {
+    lines: Vec<Vec<Span<'static>>>,
+    width: usize,
+    style: Style,
+}
+
+fn card(task: &Task, form: Form, detail: Detail, look: &Look<'_>, now: Option<Timestamp>) -> Card {
+    let theme = look.theme;
+    let (sign, word, style) = state_look(task.state, theme, look.words);
+    let time = if detail == Detail::State { String::new() } else { time(task, now) };
+    let state = if time.is_empty() { word.to_owned() } else { format!("{word} {time}") };
+    let head = vec![Span::styled(format!("{sign} "), style), Span::styled(fit(&task.id, 20), theme.title)];
+    let agent = Span::styled(format!(" {}", fit(&task.agent, 16)), theme.text);
+    let lines = match form {
+        Form::Alone | Form::Listed => {
+            let mut line = head;
+            if detail == Detail::Agent {
+                line.push(agent);
+            }
+            line.push(Span::styled(format!(" {state}"), style));
+            vec![line]
+        }
+        Form::Boxed => {
+            let agent = Span::styled(format!("  {} · ", fit(&task.agent, 16)), theme.text);
+            vec![head, vec![agent, Span::styled(state, style)]]
+        }
+    };
+    let width = |line: &Vec<Span<'_>>| line.iter().map(|span| columns(&span.content)).sum::<usize>();
+    let width = lines.iter().map(width).max().unwrap_or(0);
+    Card { lines, width, style }
+}
+
+/// Returns sign, word and style of a task's state.
+pub fn state_look(
+    state: TaskState,
+    theme: &Theme,
+    words: &'static Words,
+) -> (&'static str, &'static str, Style) {
+    match state {
+        TaskState::Blocked => ("◌", words.task_blocked, theme.dim),
+        TaskState::Ready => ("○", words.task_ready, theme.text),
+        TaskState::Running => ("▸", words.task_running, theme.active),
+        TaskState::Done => ("✓", words.done, theme.good),
+        TaskState::Failed => ("✗", words.failed, theme.bad),
+        TaskState::Skipped => ("–", words.task_skipped, theme.dim),
+    }
+}
+
+/// Returns how long the task's agent took, or has taken until `now`; nothing when that is not known.
+fn time(task: &Task, now: Option<Timestamp>) -> String {
+    if let Some(ms) = task.duration_ms {
+        return units::duration(ms);
+    }
+    let began = task.began.filter(|_| task.state == TaskState::Running);
+    let (Some(began), Some(now)) = (began, now) else { return String::new() };
+    let seconds = now.as_second().saturating_sub(began.as_second());
+    units::elapsed(u64::try_from(seconds).unwrap_or(0))
+}
+
+/// Returns one line a task with what it waits for; at most `max`, what matters most first, and a line that counts the rest.
+pub fn list(tasks: &[Task], max: usize, look: &Look<'_>, now: Option<Timestamp>) -> Vec<Line<'static>> {
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    let is_cut = tasks.len() > max;
+    if is_cut {
+        let rank = |at: &usize| match tasks.get(*at).map(|task| task.state) {
+            Some(TaskState::Failed) => 0,
+            Some(TaskState::Running) => 1,
+            Some(TaskState::Ready) => 2,
+            Some(TaskState::Blocked) => 3,
+            Some(TaskState::Skipped) => 4,
+            Some(TaskState::Done) | None => 5,
+        };
+        order.sort_by_key(rank);
+        order.truncate(max.saturating_sub(1));
+        order.sort_unstable();
+    }
+    let mut lines: Vec<Line<'static>> =
+        order.iter().filter_map(|at| tasks.get(*at)).map(|task| list_line(task, tasks, look, now)).collect();
+    if is_cut {
+        let text = format!("… {}", counts(tasks, look.words));
+        lines.push(Line::styled(fit(&text, look.width), look.theme.dim));
+    }
+    lines
+}
+
+fn list_line(task: &Task, tasks: &[Task], look: &Look<'_>, now: Option<Timestamp>) -> Line<'static> {
+    let theme = look.theme;
+    let (sign, word, style) = state_look(task.state, theme, look.words);
+    let time = time(task, now);
+    let state = if time.is_empty() { format!(" {word}") } else { format!(" {word} {time}") };
+    let before: Vec<&str> =
+        task.after.iter().take(8).filter_map(|at| tasks.get(*at)).map(|task| task.id.as_str()).collect();
+    let mut after = if before.is_empty() { String::new() } else { format!("  ← {}", before.join(", ")) };
+    if task.after.len() > before.len() {
+        after.push_str(&format!(" +{}", task.after.len() - before.len()));
+    }
+    // State and name are kept longest.
+    let room = look.width.saturating_sub(2 + columns(&state));
+    let id = fit(&task.id, room);
+    let room = room - columns(&id);
+    let agent = fit(&format!(" {}", task.agent), room);
+    let room = room - columns(&agent);
+    let after = if room >= 6 { fit(&after, room) } else { String::new() };
+    Line::from(vec![
+        Span::styled(format!("{sign} "), style),
+        Span::styled(id, theme.title),
+        Span::styled(agent, theme.text),
+        Span::styled(state, style),
+        Span::styled(after, theme.dim),
+    ])
+}
+
+/// Returns how many tasks are in which state: `500 tasks: 2 at work, 1 failed`.
+pub fn counts(tasks: &[Task], words: &'static Words) -> String {
+    let theme = Theme::of(crate::theme::ThemeName::Plain);
+    let states = [
+        TaskState::Running,
+        TaskState::Failed,
+        TaskState::Done,
+        TaskState::Ready,
+        TaskState::Blocked,
+        TaskState::Skipped,
+    ];
+    let parts = states.into_iter().filter_map(|state| {
+        let count = tasks.iter().filter(|task| task.state == state).count();
+        (count > 0).then(|| format!("{count} {}", state_look(state, &theme, words).1))
+    });
+    format!("{} {}: {}", tasks.len(), words.tasks, parts.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use maia_protocol::event::GraphTask;
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::theme::ThemeName;
+    use crate::words::Lang;
+
+    /// Id of a task, and those of the tasks that it waits for.
+    type Written<'a> = (&'a str, &'a [&'a str]);
+
+    fn drawn(tasks: &[Written<'_>], form: Form, width: usize) -> Option<String> {
+        let told: Vec<GraphTask> = tasks
+            .iter()
+            .map(|(id, after)| GraphTask {
+                id: (*id).to_owned(),
+                agent: "x".to_owned(),
+                after: after.iter().map(|id| (*id).to_owned()).collect(),
+                state: TaskState::Done,
+            })
+            .collect();
+        let call = maia_protocol::CallId::new(&maia_protocol::ActorPath::main(), 1, 1);
+        let theme = Theme::of(ThemeName::Plain);
+        let look = Look { width, theme: &theme, words: Lang::En.words(), markdown: true };
+        let lines = picture(&Graph::of_event(&call, &told).tasks, form, &look, None)?;
+        Some(lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn edges_join_what_waits() {
+        let diamond: &[Written<'_>] = &[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["b", "c"])];
+        insta::assert_snapshot!("diamond", drawn(diamond, Form::Listed, 70).expect("a picture"));
+        insta::assert_snapshot!("diamond_boxes", drawn(diamond, Form::Boxed, 70).expect("a picture"));
+        let shapes: [(&str, &[Written<'_>]); 5] = [
+            ("chain", &[("a", &[]), ("b", &["a"]), ("c", &["b"])]),
+            ("all_for_all", &[("a", &[]), ("b", &[]), ("c", &["a", "b"]), ("d", &["a", "b"])]),
+            ("past_one", &[("a", &[]), ("b", &["a"]), ("c", &["a", "b"]), ("d", &[])]),
+            ("many_for_one", &[("a", &[]), ("b", &[]), ("c", &[]), ("d", &["a", "b", "c"])]),
+            (
+                "crossing",
+                &[
+                    ("a", &[]),
+                    ("b", &[]),
+                    ("c", &[]),
+                    ("d", &["a", "c"]),
+                    ("e", &["b"]),
+                    ("f", &["a", "c", "b"]),
+                ],
+            ),
+        ];
+        for (name, tasks) in shapes {
+            insta::assert_snapshot!(name, drawn(tasks, Form::Listed, 90).expect("a picture"));
+        }
+        assert_eq!(drawn(diamond, Form::Listed, 20), None, "too narrow");
+    }
+}
