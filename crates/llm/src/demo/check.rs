@@ -69,7 +69,8 @@ fn report(turn: &Turn<'_>) -> String {
     let number: u64 = tests.iter().map(|(_, count)| count).sum();
     if number > 0 {
         let number = count(usize::try_from(number).unwrap_or(usize::MAX), "line");
-        notes.push(format!("{number} in {} look like the beginning of a test", count(tests.len(), "file")));
+        let files = count(tests.len(), "file");
+        notes.push(format!("what looks like the beginning of a test stands in {number} of {files}"));
     } else {
         notes.push("no line looks like the beginning of a test".to_owned());
     }
@@ -91,7 +92,10 @@ fn report(turn: &Turn<'_>) -> String {
 fn told(seen: &Seen<'_>) -> String {
     let command = seen.input["command"].as_str().unwrap_or_default();
     if seen.failed {
-        return format!("{} gave nothing: {}", code(command, 60), plain(seen.output, 160));
+        // What a refusal tells a model to do is nothing to the reader.
+        let why = seen.output.split("; do not retry").next().unwrap_or_default();
+        let why = plain(why.trim_start_matches("refused: "), 160);
+        return format!("{} gave nothing: {why}", code(command, 60));
     }
     let said: Vec<&str> = lines(seen.output).filter(|line| !line.starts_with("[exit code")).collect();
     if command == LOG {

@@ -10,12 +10,14 @@ use super::survey::{self, PATH, SOURCES, Survey, counts};
 use super::talk::Turn;
 use super::{Next, find, lead};
 
-/// Marks of unfinished work.
-pub(super) const MARKS: &str = r"\b(TODO|FIXME|XXX|HACK)\b";
+/// Comments that carry a mark of unfinished work.
+const MARKS: &str = r"(?://|#|--|/\*|<!--|;|%).*\b(?:TODO|FIXME|XXX|HACK)\b";
 /// Lines that begin a function or a type, in most languages.
-pub(super) const DEFINES: &str = r"^\s*(?:(?:pub(?:\([a-z]+\))?|export|default|public|private|protected|internal|static|abstract|final|async|unsafe|const)\s+)*(?:fn|struct|enum|trait|class|interface|def|func|function|type|module|object)\s+[A-Za-z_(]";
+const DEFINES: &str = r"^\s*(?:(?:pub(?:\([a-z]+\))?|export|default|public|private|protected|internal|static|abstract|final|async|unsafe|const)\s+)*(?:fn|struct|enum|trait|class|interface|def|func|function|type|module|object)\s+[A-Za-z_(]";
+/// Bytes of a README's beginning that two sentences may have.
+const SAID: usize = 240;
 /// Manifests by name, and what they are for.
-pub(super) const MANIFESTS: &[(&str, &str)] = &[
+const MANIFESTS: &[(&str, &str)] = &[
     ("Cargo.toml", "Rust"),
     ("package.json", "JavaScript"),
     ("pyproject.toml", "Python"),
@@ -156,7 +158,7 @@ fn opening(output: &str) -> (Option<(u64, &str)>, String) {
     let (mut title, mut said) = (None, String::new());
     for (number, line) in text_lines(output) {
         let line = line.trim();
-        let is_picture = line.starts_with(['<', '!']) || line.starts_with("[![");
+        let is_picture = line.starts_with(['<', '!']) || line.starts_with("[![") || line.starts_with(".. ");
         let is_rule = line.chars().all(|c| matches!(c, '=' | '-' | '*' | '`' | '~' | ' '));
         if title.is_none() && !line.is_empty() && !is_picture && !is_rule {
             title = Some((number, line));
@@ -170,9 +172,11 @@ fn opening(output: &str) -> (Option<(u64, &str)>, String) {
         }
     }
     let said = plain(&without_links(&said), 400);
-    // Up to the end of the second sentence, where there is one.
-    let end = said.match_indices(". ").nth(1).and_then(|(at, _)| said.get(..at));
-    (title, end.unwrap_or(said.trim_end_matches('.')).to_owned())
+    // Two sentences where they are short, else the first, where it ends.
+    let ends: Vec<usize> = said.match_indices(". ").map(|(at, _)| at).take(2).collect();
+    let short = ends.get(1).copied().or(Some(said.len())).filter(|end| *end <= SAID);
+    let end = short.or(ends.first().copied()).unwrap_or(said.len());
+    (title, said.get(..end).unwrap_or(&said).trim_end_matches('.').to_owned())
 }
 
 /// Returns Markdown without the addresses of its links and without stress.
@@ -257,12 +261,6 @@ fn sources_report(turn: &Turn<'_>) -> String {
         Some(format!("{} says of itself: “{says}”.", code(path, PATH)))
     });
     answer.extend(said);
-    for (path, _) in survey.longest.iter().take(2) {
-        let defines = turn.given("Grep", "path", path).unwrap_or_default();
-        let first = lines(defines).filter_map(place).take(2);
-        places
-            .extend(first.map(|(_, line, text)| format!("{}:{line}: {}", plain(path, PATH), code(text, 80))));
-    }
     let marks = turn.given("Grep", "pattern", MARKS).unwrap_or_default();
     let marks: Vec<_> = lines(marks).filter_map(place).collect();
     answer.push(match marks.as_slice() {
@@ -289,6 +287,12 @@ fn sources_report(turn: &Turn<'_>) -> String {
             .take(2)
             .map(|(path, line, text)| format!("{}:{line}: {}", plain(path, PATH), code(text, 80))),
     );
+    for (path, _) in survey.longest.iter().take(2) {
+        let defines = turn.given("Grep", "path", path).unwrap_or_default();
+        let first = lines(defines).filter_map(place).take(2);
+        places
+            .extend(first.map(|(_, line, text)| format!("{}:{line}: {}", plain(path, PATH), code(text, 80))));
+    }
     let gaps: Vec<String> =
         std::iter::once("what the code does is not checked: I count and quote".to_owned())
             .chain(refused(turn))

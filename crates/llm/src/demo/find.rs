@@ -88,11 +88,14 @@ fn report(turn: &Turn<'_>, words: &[String]) -> String {
         answer.push(format!("The first definition is {}:{line}: {}.", code(path, PATH), code(text, 120)));
         // What its author says of it stands right above it, in most languages.
         let around = turn.given("Read", "path", path).unwrap_or_default();
-        let above = text_lines(around).take_while(|(number, _)| number < line).filter_map(|(_, text)| {
-            let said = text.trim().strip_prefix("//").or_else(|| text.trim().strip_prefix('#'))?;
-            Some(said.trim_start_matches(['/', '!', '#', ' ']).to_owned()).filter(|said| said.contains(' '))
+        let before: Vec<&str> =
+            text_lines(around).take_while(|(number, _)| number < line).map(|(_, text)| text.trim()).collect();
+        let above = before.iter().rev().map_while(|text| {
+            let said = text.strip_prefix("//").or_else(|| text.strip_prefix('#'))?;
+            Some(said.trim_start_matches(['/', '!', '#', ' ']))
         });
-        if let Some(said) = above.last() {
+        // The first of the comment's lines says what it is; what only marks the next line says nothing.
+        if let Some(said) = above.filter(|said| said.contains(' ') && !said.starts_with('[')).last() {
             answer.push(format!("Above it stands: “{}”.", plain(said.trim_end_matches('.'), 160)));
         }
     } else if !files.is_empty() {

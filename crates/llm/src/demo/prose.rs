@@ -189,8 +189,10 @@ pub(super) fn any_of(words: &[String]) -> String {
     words.iter().map(plain).collect::<Vec<_>>().join("|")
 }
 
-/// Returns `text` as one line of at most `max` characters, without control characters, tags and backticks.
+/// Returns `text` as one line of at most `max` characters, without control characters and backticks; nothing in it reads as
+/// the end of a block of data.
 pub(super) fn plain(text: &str, max: usize) -> String {
+    let text = text.replace("<data", "‹data").replace("</data", "‹/data");
     let mut line = String::new();
     let mut count = 0;
     let mut words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
@@ -204,12 +206,7 @@ pub(super) fn plain(text: &str, max: usize) -> String {
                 line.push('…');
                 return line;
             }
-            line.push(match c {
-                '`' => '\'',
-                '<' => '‹',
-                '>' => '›',
-                other => other,
-            });
+            line.push(if c == '`' { '\'' } else { c });
             count += 1;
         }
         if count >= max && words.next().is_some() {

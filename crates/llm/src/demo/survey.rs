@@ -136,7 +136,7 @@ impl<'a> Survey<'a> {
         if named.is_empty() {
             return None;
         }
-        let verb = if self.folders.len() > NAMED { "Most lie in" } else { "They lie in" };
+        let verb = if self.folders.len() > NAMED && !self.cut { "Most lie in" } else { "They lie in" };
         let others = self.folders.len().saturating_sub(NAMED);
         let others =
             if others > 0 { format!(", and {}", count(others, "more folder")) } else { String::new() };

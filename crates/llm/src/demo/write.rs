@@ -61,6 +61,9 @@ fn short(task: &str, report: &str) -> String {
         let fields: Vec<&str> = line.split(" | ").collect();
         match fields.as_slice() {
             ["note", note] => sentences.push(sentence(note)),
+            ["checked", "no place was named"] => {
+                sentences.push("No place was named that can be read again.".to_owned())
+            }
             ["checked", places] => {
                 let places = places.split(", ").count();
                 let plural = if places == 1 { "place was" } else { "places were" };
