@@ -19,7 +19,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("maia-actors", &["maia-protocol", "maia-core", "maia-llm", "maia-journal", "maia-tools"]),
     (
         "maia",
-        &["maia-protocol", "maia-core", "maia-llm", "maia-journal", "maia-tools", "maia-actors", "maia-tui"],
+        &[
+            "maia-protocol",
+            "maia-core",
+            "maia-llm",
+            "maia-journal",
+            "maia-index",
+            "maia-tools",
+            "maia-actors",
+            "maia-tui",
+        ],
     ),
     ("maia-tui", &["maia-protocol"]),
     ("maia-test-support", &[]),

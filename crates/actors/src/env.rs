@@ -38,6 +38,9 @@ pub struct RulesInForce {
     pub rules: Rules,
 }
 
+/// Is told the number of the last record after each commit.
+pub type Committed = Box<dyn Fn(Seq) + Send + Sync>;
+
 /// What a session's actors share. Not state: state is folded from the journal.
 pub struct SessionEnv {
     /// The session's random id.
@@ -72,6 +75,8 @@ pub struct SessionEnv {
     pub headless: AtomicBool,
     /// Folder of the session, for messages.
     pub dir: PathBuf,
+    /// Who follows the journal from outside; must not wait.
+    pub committed: Option<Committed>,
     /// Faults to inject, in builds for tests.
     pub failpoints: Failpoints,
 }

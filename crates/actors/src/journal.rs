@@ -137,6 +137,9 @@ impl Actor for Journal {
             JournalMsg::Retry => state.writer.order(Order::Retry),
             JournalMsg::Written { records } => {
                 deliver::committed(&state.env.book, &records);
+                if let (Some(committed), Some(last)) = (&state.env.committed, records.last()) {
+                    committed(last.seq);
+                }
                 state.env.book.events(EventHubMsg::Batch { records });
             }
             JournalMsg::Read { path, records } if path == address::event_hub() => {

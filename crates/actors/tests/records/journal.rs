@@ -28,6 +28,8 @@ pub struct Fixture {
     disk: DiskControl,
     seen: UnboundedReceiver<Seen>,
     failure: UnboundedReceiver<String>,
+    /// What a follower from outside was told.
+    committed: UnboundedReceiver<u64>,
     _dir: tempfile::TempDir,
 }
 
@@ -38,7 +40,12 @@ impl Fixture {
 
     pub async fn with(failpoints: Failpoints) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let env = env(dir.path(), failpoints).await;
+        let mut env = env(dir.path(), failpoints).await;
+        let (follower, committed) = unbounded_channel();
+        let told = move |seq| {
+            let _ = follower.send(seq); // A test that has ended does not listen.
+        };
+        Arc::get_mut(&mut env).expect("nobody has it yet").committed = Some(Box::new(told));
         let (store, disk, seen) = store(Vec::new());
         let (sender, failure) = unbounded_channel();
         let (watch, _) = Actor::spawn(None, Watch, sender).await.expect("it starts");
@@ -50,7 +57,8 @@ impl Fixture {
         env.book.put(ActorPath::session(), Address::Session(session));
         let (hub, hub_messages) = sink().await;
         env.book.put(address::event_hub(), Address::EventHub(hub));
-        Self { env, journal, session: session_messages, hub: hub_messages, disk, seen, failure, _dir: dir }
+        let (session, hub) = (session_messages, hub_messages);
+        Self { env, journal, session, hub, disk, seen, failure, committed, _dir: dir }
     }
 
     /// Puts somebody at the path of an agent.
@@ -130,6 +138,7 @@ async fn owners_and_the_hub_are_told_what_is_theirs() {
         panic!("not asked for a history")
     };
     assert_eq!((of_main, of_child), (vec![1, 3, 4], vec![2, 3]));
+    assert_eq!(fixture.committed.recv().await, Some(4), "who follows from outside");
 }
 
 #[tokio::test]

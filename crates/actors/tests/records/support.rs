@@ -110,6 +110,7 @@ pub async fn env(dir: &Path, failpoints: Failpoints) -> Arc<SessionEnv> {
         max_output_tokens: None,
         headless: true.into(),
         dir: dir.to_owned(),
+        committed: None,
         failpoints,
     })
 }

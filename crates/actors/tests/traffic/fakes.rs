@@ -136,6 +136,7 @@ impl Session {
             max_output_tokens: None,
             headless: AtomicBool::new(options.headless),
             dir: cwd,
+            committed: None,
             failpoints: Failpoints::default(),
         };
         let session = Self { env: Arc::new(env), told, sender };

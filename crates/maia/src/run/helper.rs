@@ -10,11 +10,12 @@ use std::time::Duration;
 use maia_actors::env::SessionEnv;
 use maia_actors::root::RootMsg;
 use maia_actors::session::Fresh;
+use maia_index::Reader;
 use maia_llm::Provider;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::permission::Sandbox;
 use maia_protocol::snapshot::RuleSource;
-use maia_protocol::{ActorPath, Mode, Op, Snapshot};
+use maia_protocol::{ActorPath, Mode, Op, Seq, Snapshot};
 use maia_tools::bash::Cancel;
 use maia_tui::{Action, Fact};
 use ractor::ActorRef;
@@ -32,6 +33,7 @@ pub struct Helper {
     root: ActorRef<RootMsg>,
     env: Arc<SessionEnv>,
     provider: Arc<Provider>,
+    reader: Arc<Reader>,
     facts: mpsc::Sender<Fact>,
     arguments: RunArguments,
     /// Whether the person has asked anything of this session.
@@ -52,6 +54,7 @@ impl Helper {
             root: started.root.clone(),
             env: started.env.clone(),
             provider: started.provider.clone(),
+            reader: Arc::new(started.index.reader()),
             facts,
             arguments,
             used: AtomicBool::new(false),
@@ -98,8 +101,9 @@ impl Helper {
             Action::Command { name, .. } => {
                 self.say(format!("There is no command /{name}; /help lists them."))
             }
+            Action::Older { actor, before } => self.older(actor, before),
             // The others are for whoever shows the session, or for the screen itself.
-            Action::Older { .. } | Action::GoOn | Action::Help | Action::Quit | Action::Interrupted => {}
+            Action::GoOn | Action::Help | Action::Quit | Action::Interrupted => {}
         }
     }
 
@@ -142,6 +146,18 @@ impl Helper {
                 }
             };
             tell(&facts, fact);
+        });
+    }
+
+    /// Reads what happened to an agent before what the screen keeps.
+    fn older(&self, actor: ActorPath, before: Seq) {
+        let (reader, session, facts) = (self.reader.clone(), self.env.session.clone(), self.facts.clone());
+        tokio::task::spawn_blocking(move || match super::index::older(&reader, &session, &actor, before) {
+            Ok(events) => tell(&facts, Fact::Older { actor, events }),
+            Err(error) => {
+                tell(&facts, Fact::Say(format!("Older items cannot be read: {error}")));
+                tell(&facts, Fact::Older { actor, events: Vec::new() });
+            }
         });
     }
 

@@ -7,6 +7,7 @@ mod context;
 mod files;
 mod first;
 mod helper;
+mod index;
 mod interactive;
 mod interrupted;
 mod local;

@@ -21,6 +21,7 @@ use maia_tools::Workspace;
 use ractor::{Actor as _, ActorRef, call};
 use tokio::sync::{mpsc, watch};
 
+use super::index::SessionIndex;
 use super::open::{self, Opened, Opening};
 use super::provider::{self, Model};
 use super::{Prepared, ops};
@@ -82,6 +83,8 @@ pub struct Started {
     pub notes: Vec<String>,
     /// Who answers.
     pub provider: Arc<Provider>,
+    /// Its index.
+    pub index: SessionIndex,
 }
 
 impl Started {
@@ -118,6 +121,7 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
     let (process, _) = Process::spawn(None, Process, args).await.map_err(|error| started(&error))?;
     let refs = call!(process, |reply| ProcessMsg::Begin { reply }).map_err(|error| started(&error))?;
 
+    let mut index = SessionIndex::new(&opened.dir);
     let strict = headless || prepared.mode == Mode::Auto;
     let settings = &prepared.settings;
     let env = Arc::new(SessionEnv {
@@ -140,6 +144,8 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
         max_output_tokens: settings.max_output_tokens.map(u64::from),
         headless: AtomicBool::new(headless),
         dir: opened.dir.clone(),
+        // A headless run leaves its index to whoever looks first: it would cost as much as its agents do.
+        committed: (!one_turn).then(|| index.committed()),
         failpoints,
     });
     let of_agent = prepared.agent.as_ref().map(|agent| agent.definition.effort.iterations());
@@ -171,7 +177,10 @@ pub async fn start(run: Run) -> Result<Started, Failure> {
     });
     let root = call!(process, |reply| ProcessMsg::Open { args: root_args, reply })
         .map_err(|error| started(&error))?;
-    Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes, provider })
+    if !one_turn {
+        index.follow(&env);
+    }
+    Ok(Started { process, root, env, events: receiver, closed, notes: prepared.notes, provider, index })
 }
 
 /// Runs a headless session to its end; returns how it ended, and why its output broke off if it did.
