@@ -6,11 +6,11 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use crate::screen::{Overlay, Screen, TreeView};
+use crate::screen::{Focus, Overlay, Screen, TreeView};
 use crate::widget;
 
-/// Columns from which the tree stands beside the transcript.
-const WIDE: u16 = 100;
+/// Columns from which the tree stands beside the transcript: both have room for what they tell.
+const WIDE: u16 = 132;
 
 /// Where each pane goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,12 +126,13 @@ fn split_tree(screen: &mut Screen, places: &mut Places) {
         return;
     }
     if body.width >= WIDE && body.height >= 4 {
-        let width = (body.width * 2 / 5).clamp(44, 76);
+        let width = (body.width * 2 / 5).clamp(60, 80);
         places.tree = Rect { x: body.x + body.width - width, width, ..body };
         // A line keeps the two apart.
         places.body.width -= width + 2;
     } else if body.height >= 10 {
-        let rows = u16::try_from(agents + 1).unwrap_or(u16::MAX).min(body.height / 2);
+        let keys_rows = usize::from(screen.view.focus == Focus::Tree);
+        let rows = u16::try_from(agents + 1 + keys_rows).unwrap_or(u16::MAX).min(body.height / 2);
         places.body.height -= rows;
         places.tree = Rect { y: body.y + places.body.height, height: rows, ..body };
     }

@@ -15,6 +15,7 @@ mod editor;
 mod feed;
 mod graph;
 mod history;
+mod input;
 mod item;
 mod key;
 mod key_pane;

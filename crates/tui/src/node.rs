@@ -48,6 +48,11 @@ impl Life {
         !matches!(self, Self::Ended(_) | Self::Gone)
     }
 
+    /// Tells whether the agent ended and its task is not done.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Ended(Outcome::Failed | Outcome::TimedOut))
+    }
+
     /// Tells whether stopping the agent would end something.
     pub fn is_at_work(self) -> bool {
         self.is_live() && self != Self::Idle
@@ -87,6 +92,15 @@ pub enum Older {
     Asked,
     /// There are none, or no more room for them.
     Nothing,
+}
+
+/// Children that ended and are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// How many.
+    pub all: usize,
+    /// How many of them ended badly.
+    pub failed: usize,
 }
 
 /// One agent.
@@ -152,6 +166,10 @@ pub struct Node {
     pub older: Older,
     /// Whether its children are shown.
     pub is_open: bool,
+    /// Whether all of them are, also those that ended long ago.
+    pub shows_ended: bool,
+    /// Children that ended and are not shown.
+    pub folded: Folded,
     /// Its transcript.
     pub feed: Feed,
     /// Its raw events, without pieces of texts and outputs.
@@ -193,6 +211,8 @@ impl Node {
             is_partly_known: false,
             older: Older::Maybe,
             is_open: true,
+            shows_ended: false,
+            folded: Folded::default(),
             feed: Feed::new(if parent.is_none() { MAIN_ITEMS } else { ITEMS }),
             raw: Feed::new(RAW),
         }

@@ -8,10 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream, KeyEvent, MouseEventKind};
+use crossterm::event::{Event as Input, KeyEvent, MouseEventKind};
 use crossterm::execute;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use maia_protocol::Event;
 use ratatui::Terminal;
@@ -22,6 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::action::Action;
 use crate::draw::draw;
+use crate::input::Inputs;
 use crate::key::key;
 use crate::screen::{Fact, Screen, Setup};
 use crate::terminal::Taken;
@@ -117,7 +117,7 @@ impl Loop {
         mut facts: Option<Receiver<Fact>>,
     ) -> io::Result<()> {
         let actions = self.actions.clone();
-        let mut inputs = EventStream::new();
+        let mut inputs = Inputs::take().await;
         let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -131,13 +131,13 @@ impl Loop {
                 _ = terminate.recv() => return self.interrupted().await,
                 _ = hang_up.recv() => return self.interrupted().await,
                 input = inputs.next() => match input {
-                    Some(Ok(input)) => {
+                    Some(input) => {
                         if self.input(input) == Then::Leave {
                             return self.farewell().await;
                         }
                     }
                     // The terminal is gone, as after a hang-up.
-                    Some(Err(_)) | None => return self.interrupted().await,
+                    None => return self.interrupted().await,
                 },
                 permit = actions.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => {

@@ -7,7 +7,13 @@ use std::collections::HashMap;
 
 use maia_protocol::ActorPath;
 
+use crate::node::Folded;
 pub use crate::node::{Life, Node, Older, Used};
+
+/// Children that have ended and are all shown; when there are more, the older ones are folded away.
+const MANY_ENDED: usize = 8;
+/// Of many children that have ended, the newest ones that are shown.
+const LAST_ENDED: usize = 3;
 
 /// All agents.
 #[derive(Debug)]
@@ -102,6 +108,9 @@ impl Tree {
         if life == Life::Working {
             self.working += 1;
         }
+        if before.is_live() != life.is_live() {
+            self.order = None;
+        }
     }
 
     /// Adds what the agent at `at` has used more, to it and all above.
@@ -135,18 +144,54 @@ impl Tree {
     /// Returns the indices of the nodes to show, from the top.
     pub fn order(&mut self) -> &[usize] {
         if self.order.is_none() {
-            let mut order = Vec::with_capacity(self.nodes.len());
-            let mut stack = vec![0];
-            while let Some(at) = stack.pop() {
-                let Some(node) = self.nodes.get(at) else { continue };
-                order.push(at);
-                if node.is_open {
-                    stack.extend(node.children.iter().rev());
-                }
-            }
-            self.order = Some(order);
+            self.order = Some(self.ordered());
         }
         self.order.as_deref().unwrap_or_default()
+    }
+
+    fn ordered(&mut self) -> Vec<usize> {
+        // Whoever is at work, and whoever has somebody at work below, is shown; a child comes after its parent.
+        let mut is_wanted: Vec<bool> =
+            self.nodes.iter().map(|node| node.life.is_live() || node.questions > 0).collect();
+        if let Some(selected) = is_wanted.get_mut(self.selected) {
+            *selected = true;
+        }
+        for at in (1..self.nodes.len()).rev() {
+            let parent = self.nodes.get(at).and_then(|node| node.parent);
+            if is_wanted.get(at) == Some(&true)
+                && let Some(parent) = parent.and_then(|parent| is_wanted.get_mut(parent))
+            {
+                *parent = true;
+            }
+        }
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut stack = vec![0];
+        while let Some(at) = stack.pop() {
+            let Some(node) = self.nodes.get(at) else { continue };
+            order.push(at);
+            let mut folded = Folded::default();
+            if node.is_open {
+                let ended =
+                    node.children.iter().filter(|child| is_wanted.get(**child) == Some(&false)).count();
+                let mut left = if ended > MANY_ENDED && !node.shows_ended { ended - LAST_ENDED } else { 0 };
+                let shown = node.children.iter().filter(|child| {
+                    let is_folded = left > 0 && is_wanted.get(**child) == Some(&false);
+                    if is_folded {
+                        left -= 1;
+                        folded.all += 1;
+                        let life = self.nodes.get(**child).map(|node| node.life);
+                        folded.failed += usize::from(life.is_some_and(Life::is_failure));
+                    }
+                    !is_folded
+                });
+                let shown: Vec<usize> = shown.copied().collect();
+                stack.extend(shown.into_iter().rev());
+            }
+            if let Some(node) = self.nodes.get_mut(at) {
+                node.folded = folded;
+            }
+        }
+        order
     }
 
     /// Selects the node `by` rows further down.
@@ -163,6 +208,12 @@ impl Tree {
     /// Shows or hides what is below the selected node; on one without children goes to the one above.
     pub fn fold(&mut self, open: bool) {
         let Some(node) = self.nodes.get_mut(self.selected) else { return };
+        // What ended comes to light after the others, and goes before them.
+        if node.is_open && (if open { node.folded.all > 0 } else { node.shows_ended }) {
+            node.shows_ended = open;
+            self.order = None;
+            return;
+        }
         if node.children.is_empty() || node.is_open == open {
             match (open, node.parent, node.children.first()) {
                 (false, Some(parent), _) => self.selected = parent,
@@ -183,6 +234,8 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
+    use maia_protocol::Outcome;
+
     use super::*;
 
     fn paths(tree: &mut Tree) -> Vec<String> {
@@ -203,6 +256,27 @@ mod tests {
         assert_eq!(paths(&mut tree), ["maia", "maia/b#1", "maia/a#1"]);
         tree.fold(true);
         assert_eq!(paths(&mut tree), whole);
+    }
+
+    #[test]
+    fn many_that_ended_fold_away_and_come_back() {
+        let mut tree = Tree::default();
+        for n in 1..=12 {
+            let at = tree.at(&ActorPath::new(format!("maia/a#{n}")));
+            let outcome = if n == 2 { Outcome::Failed } else { Outcome::Done };
+            tree.live(at, if n == 1 { Life::Working } else { Life::Ended(outcome) });
+        }
+        let below = tree.at(&ActorPath::new("maia/a#4/b#1"));
+        tree.live(below, Life::Working);
+        let folded = ["maia", "maia/a#1", "maia/a#4", "maia/a#4/b#1", "maia/a#10", "maia/a#11", "maia/a#12"];
+        assert_eq!(paths(&mut tree), folded);
+        assert_eq!(tree.nodes[0].folded, Folded { all: 7, failed: 1 });
+        tree.fold(true);
+        assert_eq!(paths(&mut tree).len(), 14);
+        tree.fold(false);
+        assert_eq!(paths(&mut tree), folded);
+        tree.fold(false);
+        assert_eq!(paths(&mut tree), ["maia"]);
     }
 
     #[test]

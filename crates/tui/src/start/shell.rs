@@ -2,13 +2,13 @@
 
 use std::io;
 
-use crossterm::event::{Event as Input, EventStream};
-use futures_util::StreamExt;
+use crossterm::event::Event as Input;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Start, StartAnswer, StartPage, draw};
+use crate::input::Inputs;
 use crate::screen::Setup;
 use crate::terminal::Taken;
 
@@ -34,7 +34,7 @@ async fn ask(mut start: Start) -> io::Result<StartAnswer> {
     while crossterm::event::poll(std::time::Duration::ZERO)? {
         let _ = crossterm::event::read()?;
     }
-    let mut inputs = EventStream::new();
+    let mut inputs = Inputs::take().await;
     loop {
         terminal.draw(|frame| draw(frame, &mut start))?;
         tokio::select! {
@@ -42,12 +42,12 @@ async fn ask(mut start: Start) -> io::Result<StartAnswer> {
             _ = terminate.recv() => return Ok(StartAnswer::Leave),
             _ = hang_up.recv() => return Ok(StartAnswer::Leave),
             input = inputs.next() => match input {
-                Some(Ok(Input::Key(key))) => if let Some(answer) = start.key(key) {
+                Some(Input::Key(key)) => if let Some(answer) = start.key(key) {
                     return Ok(answer);
                 },
                 // A new size is drawn; a pasted text and the mouse do nothing.
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return Ok(StartAnswer::Leave),
+                Some(_) => {}
+                None => return Ok(StartAnswer::Leave),
             },
         }
     }

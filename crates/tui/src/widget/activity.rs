@@ -29,7 +29,7 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) {
     let mut parts = Vec::new();
     if screen.session.turn.is_some() {
         parts.push(match (main.life, main.running.as_slice()) {
-            (Life::Waiting(_) | Life::Stopping | Life::Queued(_), _) => super::tree::doing(main, words).0,
+            (Life::Waiting(_) | Life::Stopping | Life::Queued(_), _) => super::tree::state(main, words),
             (_, []) => words.thinking.to_owned(),
             (_, [(_, name)]) => name.clone(),
             (_, running) => {

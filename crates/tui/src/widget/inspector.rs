@@ -107,7 +107,7 @@ fn task(node: &Node, screen: &Screen, look: &Look<'_>) -> Vec<Line<'static>> {
     lines.extend(wrap_text(text, theme.text, look.width, &Margin::hanging("› ", theme.user)));
     lines.push(Line::default());
     let list = |names: &[String]| if names.is_empty() { words.none.to_owned() } else { names.join(", ") };
-    let (state, _) = tree::doing(node, words);
+    let state = tree::state(node, words);
     let mut fields = vec![(words.state, state)];
     if let Some(cause) = &node.cause {
         fields.push((words.cause, cause.clone()));

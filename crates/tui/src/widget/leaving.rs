@@ -19,7 +19,7 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) {
     let all = screen.tree.at_work().count();
     let shown = if all > room { room.saturating_sub(1) } else { all };
     for (row, node) in screen.tree.at_work().take(shown).enumerate() {
-        let (doing, _) = tree::doing(node, words);
+        let doing = tree::state(node, words);
         let text = format!("  {} · {doing}", visible_line(node.path.as_str()));
         put(buffer, area, row + 1, &Line::styled(fit(&text, width), theme.text));
     }

@@ -18,7 +18,7 @@ use crate::units;
 use crate::words::Words;
 use crate::wrap::{columns, fit};
 
-/// The columns at the right of the name, each with its width: activity, iterations, tokens, time, cost.
+/// The columns at the right of the name, each with its width; 0 when it is not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Columns {
     doing: usize,
@@ -26,6 +26,7 @@ struct Columns {
     tokens: usize,
     time: usize,
     cost: usize,
+    task: usize,
 }
 
 impl Columns {
@@ -45,9 +46,14 @@ impl Columns {
         let time = take(6);
         let tokens = take(11);
         let cost = if has_cost { take(6) } else { 0 };
-        Self { doing, steps, tokens, time, cost }
+        // What is left tells the task, when that is enough to tell something.
+        let task = if left >= TASK && cost + tokens > 0 { left - 2 } else { 0 };
+        Self { doing, steps, tokens, time, cost, task }
     }
 }
+
+/// Columns of a task at least.
+const TASK: usize = 18;
 
 /// Draws a title and the rows around the selected one.
 pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
@@ -56,7 +62,8 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     }
     let has_keys = screen.view.focus == Focus::Tree;
     let selected = screen.tree.selected();
-    let rows = usize::from(area.height.saturating_sub(1));
+    let keys_rows = u16::from(has_keys && area.height >= 4);
+    let rows = usize::from(area.height.saturating_sub(1 + keys_rows));
     let top = screen.view.tree_top;
     let order = screen.tree.order();
     let at = order.iter().position(|at| *at == selected).unwrap_or(0);
@@ -69,10 +76,15 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     screen.view.tree_top = top;
 
     let has_cost = screen.tree.node(0).is_some_and(|main| main.subtree.cost_micros > 0);
-    let names = shown.iter().filter_map(|at| screen.tree.node(*at)).map(name_columns).max();
+    let names = shown.iter().filter_map(|at| screen.tree.node(*at));
+    let names = names.map(|node| name_columns(node, screen.words())).max();
     let columns = Columns::of(usize::from(area.width), names.unwrap_or(0), has_cost);
     title(screen, area, buffer, &columns, hidden);
     let place = below(area, 1);
+    if keys_rows > 0 {
+        let keys = Line::styled(fit(screen.words().tree_keys, usize::from(area.width)), screen.theme.dim);
+        put(buffer, area, usize::from(area.height - 1), &keys);
+    }
     for (row, at) in shown.iter().enumerate() {
         let Some(node) = screen.tree.node(*at) else { continue };
         let chosen = *at == selected && (has_keys || screen.view.inspecting);
@@ -92,10 +104,12 @@ fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns, hid
     let agents = screen.tree.nodes().len().saturating_sub(1);
     let working = screen.tree.working();
     let style = if screen.view.focus == Focus::Tree { theme.title.patch(theme.active) } else { theme.title };
-    let mut title = format!("{} {agents} · {working} {}", words.agents, words.working);
-    if hidden > 0 {
-        title = format!("{} {agents} ↓{hidden} · {working} {}", words.agents, words.working);
-    }
+    let below = if hidden > 0 { format!(" ↓{hidden}") } else { String::new() };
+    let titles = [
+        format!("{} {agents}{below} · {working} {}", words.agents, words.working),
+        format!("{agents}{below} · {working} {}", words.working),
+        format!("{agents}{below}"),
+    ];
     let mut right = String::new();
     for (width, word) in [
         (widths.doing, words.col_doing),
@@ -103,38 +117,52 @@ fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns, hid
         (widths.tokens, words.col_tokens),
         (widths.cost, words.col_cost),
         (widths.time, words.col_time),
+        (widths.task, words.tab_task),
     ] {
         if width > 0 {
             right.push(' ');
             let word = fit(word, width);
             let pad = " ".repeat(width - columns(&word));
-            // The first column is text, the others are numbers.
-            right.push_str(&if right.len() == 1 { format!("{word}{pad}") } else { format!("{pad}{word}") });
+            // The first column and the task are text, the others are numbers.
+            if word == words.tab_task {
+                right.push_str(&format!(" {word}{pad}"));
+            } else if right.len() == 1 {
+                right.push_str(&format!("{word}{pad}"));
+            } else {
+                right.push_str(&format!("{pad}{word}"));
+            }
         }
     }
     let room = usize::from(area.width).saturating_sub(columns(&right));
-    let title = fit(&title, room.saturating_sub(1));
+    let fitting = titles.iter().find(|title| columns(title) < room).or(titles.last());
+    let title = fit(fitting.map_or("", String::as_str), room.saturating_sub(1));
     let pad = " ".repeat(room.saturating_sub(columns(&title)));
     let spans = vec![Span::styled(title, style), Span::raw(pad), Span::styled(right, theme.dim)];
     put(buffer, area, 0, &Line::from(spans));
 }
 
-fn name_columns(node: &Node) -> usize {
-    indent(node) + 4 + columns(&node.label) + columns(&flags(node))
+fn name_columns(node: &Node, words: &'static Words) -> usize {
+    indent(node) + 4 + columns(&node.label) + columns(&flags(node, words))
 }
 
 fn indent(node: &Node) -> usize {
     node.depth.min(6) * 2
 }
 
-/// Returns open questions and restarts, which have no column of their own because they are rare.
-fn flags(node: &Node) -> String {
+/// Returns open questions, restarts and children that are folded away, which have no column because they are rare.
+fn flags(node: &Node, words: &'static Words) -> String {
     let mut flags = String::new();
     if node.questions > 0 {
         flags.push_str(&format!(" ?{}", node.questions));
     }
     if node.restarts > 0 {
         flags.push_str(&format!(" ↻{}", node.restarts));
+    }
+    if node.is_open && node.folded.all > 0 {
+        flags.push_str(&format!(" +{} {}", node.folded.all, words.gone));
+        if node.folded.failed > 0 {
+            flags.push_str(&format!(" ✗{}", node.folded.failed));
+        }
     }
     flags
 }
@@ -149,12 +177,10 @@ fn row_line(node: &Node, screen: &Screen, widths: &Columns, width: usize) -> Lin
     };
     // The first column is left to the mark of the selected row.
     let lead = format!(" {}{fold}", " ".repeat(indent(node)));
-    let flags = flags(node);
-    let right: usize = [widths.doing, widths.steps, widths.tokens, widths.cost, widths.time]
-        .iter()
-        .filter(|width| **width > 0)
-        .map(|width| width + 1)
-        .sum();
+    let flags = flags(node, words);
+    let task = if widths.task > 0 { widths.task + 2 } else { 0 };
+    let numbers = [widths.doing, widths.steps, widths.tokens, widths.cost, widths.time];
+    let right = numbers.iter().filter(|width| **width > 0).map(|width| width + 1).sum::<usize>() + task;
     let room = width.saturating_sub(right + columns(&lead) + 2 + columns(&flags));
     let name = fit(&node.label, room);
     let pad = room.saturating_sub(columns(&name));
@@ -162,7 +188,7 @@ fn row_line(node: &Node, screen: &Screen, widths: &Columns, width: usize) -> Lin
         Span::raw(lead),
         Span::styled(format!("{sign} "), style),
         Span::styled(name, if node.life.is_live() { theme.text } else { theme.dim }),
-        Span::styled(flags, theme.ask),
+        Span::styled(flags, if node.questions + node.restarts as usize > 0 { theme.ask } else { theme.dim }),
         Span::raw(" ".repeat(pad)),
     ];
     if widths.doing > 0 {
@@ -182,6 +208,10 @@ fn row_line(node: &Node, screen: &Screen, widths: &Columns, width: usize) -> Lin
     number(widths.tokens, tokens(node), theme.text);
     number(widths.cost, units::money(node.subtree.cost_micros), theme.dim);
     number(widths.time, time(node, now), theme.dim);
+    if widths.task > 0 {
+        let text = node.task.lines().next().unwrap_or_default();
+        spans.push(Span::styled(format!("  {}", fit(text, widths.task)), theme.dim));
+    }
     Line::from(spans)
 }
 
@@ -231,8 +261,18 @@ fn sign(node: &Node, screen: &Screen) -> (&'static str, Style) {
     }
 }
 
+/// Returns what an agent does, in words that stand alone: what it waits for is told as waiting.
+pub(crate) fn state(node: &Node, words: &'static Words) -> String {
+    let (text, waits) = doing(node, words);
+    if waits && text != words.waiting && node.life != Life::Waiting(Some(WaitingFor::Person)) {
+        format!("{}: {text}", words.waiting)
+    } else {
+        text
+    }
+}
+
 /// Returns in a word or two what an agent does, and whether that is waiting.
-pub(crate) fn doing(node: &Node, words: &'static Words) -> (String, bool) {
+fn doing(node: &Node, words: &'static Words) -> (String, bool) {
     let text = match node.life {
         Life::Queued(0) => words.queued.to_owned(),
         Life::Queued(position) => format!("{} {position}", words.queued),
