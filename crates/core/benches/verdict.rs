@@ -51,6 +51,7 @@ fn rules() -> Rules {
     Rules::compile(&[RuleSource { source: "bench".to_owned(), rules }]).0
 }
 
+#[expect(clippy::disallowed_methods, reason = "a measurement looks at the clock")]
 fn measure(name: &str, rounds: usize, rules: &Rules, input: &Value, promise: &str) {
     let place = Place {
         cwd: "/srv/launch".into(),

@@ -8,11 +8,12 @@ use std::path::{Component, Path};
 use super::paths::Place;
 
 /// Folders, anywhere, in which nothing is written unasked.
-const PROTECTED_FOLDERS: &[&str] = &[".maia", ".claude", ".codex", ".opencode", ".vscode", ".idea"];
+pub(super) const PROTECTED_FOLDERS: &[&str] =
+    &[".maia", ".claude", ".codex", ".opencode", ".vscode", ".idea"];
 /// Files, anywhere, that are not written unasked.
-const PROTECTED_FILES: &[&str] = &[".envrc", ".mcp.json"];
+pub(super) const PROTECTED_FILES: &[&str] = &[".envrc", ".mcp.json"];
 /// Start-up files of shells, below home.
-const START_UP: &[&str] = &[
+pub(super) const START_UP: &[&str] = &[
     ".bashrc",
     ".bash_profile",
     ".bash_login",
@@ -38,7 +39,7 @@ const START_UP: &[&str] = &[
     ".xsessionrc",
 ];
 /// Secret files and folders below home.
-const SECRET_HOME: &[&str] = &[
+pub(super) const SECRET_HOME: &[&str] = &[
     ".maia",
     ".ssh",
     ".gnupg",
@@ -69,21 +70,34 @@ const SECRET_HOME: &[&str] = &[
     "Library/Keychains",
 ];
 
+/// Why a path is secret.
+pub(super) const MAY_HOLD_KEYS: &str = "it may hold keys or passwords";
+/// Why a path is secret.
+pub(super) const MAY_BE_A_KEY: &str = "it may be a key";
+/// Why a path is secret.
+pub(super) const SHOWS_A_PROCESS: &str = "it shows the inside of a process";
+/// Why a path is protected.
+pub(super) const OF_A_PROGRAM: &str = "it belongs to the settings of a program that runs here";
+/// Why a path is protected.
+pub(super) const RUN_BY_GIT: &str = "git runs what stands there";
+/// Why a path is protected.
+pub(super) const OF_A_SHELL: &str = "it is a start-up file of a shell";
+
 /// Returns what protects `path` (absolute, normalized) from being written.
 pub(super) fn protected(path: &Path, place: &Place) -> Option<&'static str> {
     let names = lower_names(path);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if names.iter().any(|name| PROTECTED_FOLDERS.contains(name)) {
-        return Some("it belongs to the settings of a program that runs here");
+        return Some(OF_A_PROGRAM);
     }
     if names.last().is_some_and(|name| PROTECTED_FILES.contains(name)) {
         return Some("it is read and run by programs that start here");
     }
     if in_git(&names) {
-        return Some("git runs what stands there");
+        return Some(RUN_BY_GIT);
     }
     if below(path, &place.home, START_UP) {
-        return Some("it is a start-up file of a shell");
+        return Some(OF_A_SHELL);
     }
     if place.state.as_ref().is_some_and(|state| path.starts_with(state)) {
         return Some("it is maia's own state");
@@ -104,24 +118,32 @@ fn in_git(names: &[&str]) -> bool {
 
 /// Returns what makes `path` (absolute, normalized) secret.
 pub(super) fn secret(path: &Path, place: &Place) -> Option<&'static str> {
-    let names = lower_names(path);
+    secret_place(path, place).or_else(|| secret_name(lower_names(path).last()?))
+}
+
+/// Returns what makes `path` secret by where it lies, whatever its name.
+pub(super) fn secret_place(path: &Path, place: &Place) -> Option<&'static str> {
     if below(path, &place.home, SECRET_HOME)
         || place.state.as_ref().is_some_and(|state| path.starts_with(state))
     {
-        return Some("it may hold keys or passwords");
+        return Some(MAY_HOLD_KEYS);
     }
-    if let ["proc", process, _, ..] = names.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    if let ["proc", process, _, ..] = lower_names(path).iter().map(String::as_str).collect::<Vec<_>>()[..]
         && (process.bytes().all(|b| b.is_ascii_digit()) || matches!(process, "self" | "thread-self"))
     {
-        return Some("it shows the inside of a process");
+        return Some(SHOWS_A_PROCESS);
     }
-    let name = names.last()?;
+    None
+}
+
+/// Returns what makes a file of this name (lower case) secret, wherever it lies.
+pub(super) fn secret_name(name: &str) -> Option<&'static str> {
     if name == ".env"
         || (name.starts_with(".env.") && !name.ends_with(".example") && !name.ends_with(".sample"))
     {
-        return Some("it may hold keys or passwords");
+        return Some(MAY_HOLD_KEYS);
     }
-    (name.ends_with(".pem") || name.starts_with("id_")).then_some("it may be a key")
+    (name.ends_with(".pem") || name.starts_with("id_")).then_some(MAY_BE_A_KEY)
 }
 
 fn lower_names(path: &Path) -> Vec<String> {

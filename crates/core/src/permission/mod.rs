@@ -19,6 +19,7 @@ mod odd;
 mod paths;
 mod pattern;
 mod rule;
+mod shapes;
 mod suggest;
 mod web;
 

@@ -53,8 +53,15 @@ fn own_cases_have_their_verdicts() {
 }
 
 #[test]
+fn guarded_paths_among_the_words_of_a_command_have_their_verdicts() {
+    let wrong = check("words.jsonl");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn every_thread_gives_the_same_verdicts() {
-    let lines: Vec<String> = cases("permissions.jsonl").into_iter().chain(cases("more.jsonl")).collect();
+    let lines: Vec<String> =
+        ["permissions.jsonl", "more.jsonl", "words.jsonl"].iter().flat_map(|name| cases(name)).collect();
     let once: Vec<String> = lines.iter().map(|line| check_line(line, &place())).collect();
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..4)

@@ -8,8 +8,11 @@
 mod ansi;
 mod braces;
 mod guard;
+mod habits;
+mod named;
 mod nest;
 mod outline;
+mod pieces;
 mod split;
 mod strict;
 mod survey;
@@ -156,6 +159,9 @@ impl Line<'_> {
     /// Returns why the line is not allowed whatever the allow rules say.
     fn doubt(&self, rules: &Rules) -> Option<(String, Doubtful)> {
         if let Some(why) = self.survey.goals.iter().find_map(|goal| self.guarded(rules, goal)) {
+            return Some((why, Doubtful::Place));
+        }
+        if let Some(why) = named::doubt(rules, self.survey, self.folders(), self.place) {
             return Some((why, Doubtful::Place));
         }
         if let Some(why) = &self.survey.doubt {
