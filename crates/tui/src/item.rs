@@ -241,16 +241,29 @@ fn lines_of(item: &Item, look: &Look<'_>) -> Vec<Line<'static>> {
         Item::Child(child) => child_lines(child, look),
         Item::Notice { level, text, mend } => notice_lines(*level, text, mend.as_deref(), look),
         Item::Raw(event) => {
-            let json = serde_json::to_string(&**event).unwrap_or_default();
-            let (start, is_cut) = cut(&json, 4 * PREVIEW);
+            let (head, fields) = raw_event(event);
+            let (start, is_cut) = cut(&fields, 4 * PREVIEW);
             let mut text = visible_line(start).into_owned();
             if is_cut {
                 text.push('…');
             }
-            let margin = Margin::hanging("· ", theme.dim);
-            wrap(&[Piece::new(text, theme.text)], look.width, &margin)
+            let pieces = [Piece::new(head, theme.title), Piece::new(format!(" {text}"), theme.text)];
+            wrap(&pieces, look.width, &Margin::hanging("· ", theme.dim))
         }
     }
+}
+
+/// Returns number, time and type of an event, and its other fields as JSON; the session and the agent are known.
+fn raw_event(event: &Event) -> (String, String) {
+    let mut json = serde_json::to_value(event).unwrap_or_default();
+    let Some(fields) = json.as_object_mut() else { return Default::default() };
+    let kind = fields.remove("type");
+    let kind = kind.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+    for known in ["seq", "time", "session", "actor"] {
+        fields.remove(known);
+    }
+    let time = event.time.strftime("%H:%M:%S");
+    (format!("{} {time} {kind}", event.seq), serde_json::Value::to_string(&json))
 }
 
 fn raw(text: &str, look: &Look<'_>) -> Vec<Line<'static>> {

@@ -11,6 +11,7 @@ use maia_protocol::{ActorPath, CallId, Outcome, RuleSet};
 use crate::feed::Feed;
 use crate::graph::Graph;
 use crate::item::Item;
+use crate::units;
 use crate::visible::visible_line;
 
 /// Items kept of the main transcript.
@@ -253,5 +254,13 @@ impl Node {
         }
         let seconds = now.as_second().saturating_sub(self.began?.as_second());
         u64::try_from(seconds).ok()
+    }
+
+    /// Returns how long it took, or has taken until `now`, as a person reads it; nothing when its beginning is not known.
+    pub fn time(&self, now: Timestamp) -> String {
+        match self.duration_ms {
+            Some(ms) => units::duration(ms),
+            None => self.seconds(now).map(units::elapsed).unwrap_or_default(),
+        }
     }
 }

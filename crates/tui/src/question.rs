@@ -111,9 +111,38 @@ impl Question {
                 body.extend(rest(&["file_path", "content"]));
                 body
             }
+            ("Delegate", ..) => {
+                match input.get("tasks").and_then(Value::as_array).and_then(|tasks| plan(tasks)) {
+                    Some(plan) => {
+                        let mut body = rest(&["tasks"]);
+                        body.extend(plan.iter().flat_map(|text| lines(' ', text)));
+                        body
+                    }
+                    None => rest(&[]),
+                }
+            }
             _ => rest(&[]),
         }
     }
+}
+
+/// Returns the tasks of a graph as a person reads them; `None` when one holds anything else, so that nothing is hidden.
+fn plan(tasks: &[Value]) -> Option<Vec<String>> {
+    let one = |task: &Value| {
+        let fields = task.as_object()?;
+        if fields.keys().any(|name| !["id", "agent", "task", "after"].contains(&name.as_str())) {
+            return None;
+        }
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let after: Vec<&str> = match fields.get("after") {
+            None => Vec::new(),
+            Some(after) => after.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?,
+        };
+        let after = if after.is_empty() { String::new() } else { format!(" ← {}", after.join(", ")) };
+        let head = format!("• {} · {}{after}", text("id")?, text("agent")?);
+        Some(format!("{head}\n  {}", text("task")?.replace('\n', "\n  ")))
+    };
+    tasks.iter().map(one).collect()
 }
 
 /// What was on the screen, as far as an answer depends on it.

@@ -61,6 +61,11 @@ impl Tree {
         at.unwrap_or(0)
     }
 
+    /// Returns the index of the agent called `path`, when something was heard of it.
+    pub fn known(&self, path: &ActorPath) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
     fn add(&mut self, path: ActorPath, parent: Option<usize>) -> usize {
         let at = self.nodes.len();
         let depth = parent.and_then(|parent| self.nodes.get(parent)).map_or(0, |parent| parent.depth + 1);

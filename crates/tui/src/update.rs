@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use maia_protocol::Event;
 use maia_protocol::event::{EventBody, NoticeEvent, SessionEvent, TalkEvent};
 use maia_protocol::permission::{AnsweredBy, Decision};
@@ -18,8 +19,7 @@ use crate::visible::visible_line;
 /// Folds one event.
 pub fn update(screen: &mut Screen, event: &Arc<Event>) {
     screen.clock.time = screen.clock.time.max(event.time);
-    // What the broker, the session or the scheduler tells belongs to nobody in the tree.
-    let at = if event.actor.as_str().starts_with('@') { 0 } else { screen.tree.at(&event.actor) };
+    let at = owner(screen, event);
     let is_piece = matches!(
         event.body,
         EventBody::Talk(TalkEvent::TextDelta { .. })
@@ -37,7 +37,7 @@ pub fn update(screen: &mut Screen, event: &Arc<Event>) {
         node.raw.push(Item::Raw(Arc::clone(event)));
     }
     match &event.body {
-        EventBody::Session(body) => session(screen, body),
+        EventBody::Session(body) => session(screen, event.time, body),
         EventBody::Talk(body) => talk(screen, at, body),
         EventBody::Agent(body) => agent(screen, at, event, body),
         EventBody::Tool(body) => crate::update_tool::tool(screen, event.time, body),
@@ -46,7 +46,27 @@ pub fn update(screen: &mut Screen, event: &Arc<Event>) {
     screen.settle();
 }
 
-fn session(screen: &mut Screen, body: &SessionEvent) {
+/// Returns the agent that `event` belongs to.
+fn owner(screen: &mut Screen, event: &Event) -> usize {
+    let path = &event.actor;
+    match &event.body {
+        // A call belongs to the agent in its id; what runs it is no agent.
+        EventBody::Tool(body) => {
+            let agent = crate::update_tool::call(body).agent();
+            screen.tree.at(&agent)
+        }
+        // What the broker, the session or the scheduler tells belongs to nobody in the tree.
+        _ if path.as_str().starts_with('@') => 0,
+        // A notice of what runs a call belongs to its agent, which is known.
+        EventBody::Notice(_) if screen.tree.known(path).is_none() => {
+            let above = path.parent().and_then(|above| screen.tree.known(&above));
+            above.unwrap_or_else(|| screen.tree.at(path))
+        }
+        _ => screen.tree.at(path),
+    }
+}
+
+fn session(screen: &mut Screen, time: Timestamp, body: &SessionEvent) {
     let words = screen.words();
     match body {
         SessionEvent::SessionStarted { name, cwd, model, mode, resumed } => {
@@ -72,6 +92,8 @@ fn session(screen: &mut Screen, body: &SessionEvent) {
             if let Some(main) = screen.tree.main_mut() {
                 // The main agent's budget is one of a series (ENGINE 6).
                 main.iterations = 0;
+                // Its time is that of the turn: at rest no time passes on the screen.
+                (main.began, main.duration_ms) = (Some(time), None);
                 main.feed.end_stream();
             }
         }
@@ -79,6 +101,8 @@ fn session(screen: &mut Screen, body: &SessionEvent) {
             screen.turn_ended();
             screen.tree.live(0, Life::Idle);
             if let Some(main) = screen.tree.main_mut() {
+                let ms = main.began.map(|began| time.as_millisecond().saturating_sub(began.as_millisecond()));
+                main.duration_ms = ms.and_then(|ms| u64::try_from(ms).ok());
                 main.feed.end_stream();
             }
             let (level, text) = match stop_reason {

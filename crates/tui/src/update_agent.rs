@@ -41,6 +41,8 @@ pub(crate) fn agent(screen: &mut Screen, at: usize, event: &Event, body: &AgentE
             let text = format!("{} · {}", words.went_on, visible_line(cause));
             say_to(screen, at, Level::Info, text);
         }
+        // What an agent did last may be told after its end.
+        AgentEvent::AgentQueued { .. } | AgentEvent::AgentState { .. } if has_ended(screen, at) => {}
         AgentEvent::AgentQueued { position } => screen.tree.live(at, Life::Queued(*position)),
         AgentEvent::AgentState { state, waiting_for } => {
             let life = match state {
@@ -70,10 +72,15 @@ pub(crate) fn agent(screen: &mut Screen, at: usize, event: &Event, body: &AgentE
     }
 }
 
+fn has_ended(screen: &Screen, at: usize) -> bool {
+    screen.tree.node(at).is_some_and(|node| matches!(node.life, Life::Ended(_)))
+}
+
 /// An agent begins, or begins again.
 fn spawned(screen: &mut Screen, at: usize, event: &Event) {
     if let Some(node) = screen.tree.node_mut(at) {
-        node.began = Some(event.time);
+        // The main agent's time begins with a turn.
+        node.began = (at != 0).then_some(event.time);
         node.duration_ms = None;
         node.cause = None;
         node.running.clear();

@@ -14,9 +14,22 @@ use crate::item::{Call, Item, PREVIEW, preview};
 use crate::question::Subject;
 use crate::screen::Screen;
 use crate::visible::{cut, visible, visible_line};
+use crate::words::Words;
 
 /// Characters of a call's line that are kept.
 const SUMMARY: usize = 400;
+
+/// Returns the call that an event is about.
+pub(crate) fn call(body: &ToolEvent) -> &CallId {
+    match body {
+        ToolEvent::ToolCall { id, .. }
+        | ToolEvent::ToolOutput { id, .. }
+        | ToolEvent::ToolResult { id, .. }
+        | ToolEvent::PermissionAsked { id, .. }
+        | ToolEvent::PermissionAnswered { id, .. }
+        | ToolEvent::Process { id, .. } => id,
+    }
+}
 
 /// Folds one event of a call.
 pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
@@ -29,6 +42,14 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
             let summary = match summary.strip_prefix(name.as_str()) {
                 Some(rest) if rest.starts_with([' ', ':']) => rest.trim_start_matches([' ', ':']).to_owned(),
                 Some("") => String::new(),
+                _ => summary,
+            };
+            let tasks = screen.words().tasks;
+            // The tasks of a graph stand below their call.
+            let summary = match &graph {
+                Some(graph) if graph.is_graph && !graph.tasks.is_empty() => {
+                    format!("{} {tasks}", graph.tasks.len())
+                }
                 _ => summary,
             };
             with_agent(screen, id, |node| {
@@ -91,7 +112,9 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
         ToolEvent::PermissionAnswered { id, decision, by } => {
             if let Some(question) = screen.questions.answered(id) {
                 let at = screen.tree.at(&id.agent());
-                let subject = question.subject.as_ref().map_or_else(|| id.to_string(), subject_line);
+                let words = screen.words();
+                let subject = question.subject.as_ref();
+                let subject = subject.map_or_else(|| id.to_string(), |subject| subject_line(subject, words));
                 screen.tell_answer(at, &visible_line(&subject), decision, *by);
             }
             screen.count_questions();
@@ -132,8 +155,11 @@ fn tail(before: &str, chunk: &str) -> String {
 }
 
 /// Returns what was asked in one line.
-fn subject_line(subject: &Subject) -> String {
+fn subject_line(subject: &Subject, words: &Words) -> String {
     let input = &subject.input;
+    if let (Some(tasks), "Delegate") = (input.get("tasks").and_then(Value::as_array), subject.tool.as_str()) {
+        return format!("Delegate {} {}", tasks.len(), words.tasks);
+    }
     let field = ["command", "file_path", "url", "agent", "pattern"].iter().find_map(|name| input.get(name));
     let what = field.and_then(Value::as_str).map_or_else(|| input.to_string(), str::to_owned);
     let (what, is_cut) = cut(&what, 120);

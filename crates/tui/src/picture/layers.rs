@@ -45,8 +45,9 @@ pub(super) struct Layers {
 ///
 /// `strict` when nothing beside the picture names the edges.
 pub(super) fn layers(after: &[&[usize]], strict: bool) -> Option<Layers> {
+    let after = &essential(after)?;
     let has_edges = after.iter().any(|before| !before.is_empty());
-    if !has_edges || after.len() > MAX_TASKS {
+    if !has_edges {
         return None;
     }
     let mut columns = columns(after, &depths(after)?);
@@ -62,8 +63,25 @@ pub(super) fn layers(after: &[&[usize]], strict: bool) -> Option<Layers> {
     Some(Layers { columns, gaps, rows })
 }
 
+/// Leaves out the edges that others imply: who waits for b, which waits for a, waits for a.
+fn essential(after: &[&[usize]]) -> Option<Vec<Vec<usize>>> {
+    if after.len() > MAX_TASKS {
+        return None;
+    }
+    // Everything that a task waits for, also by way of others, a bit each.
+    let mut all = vec![0_u64; after.len()];
+    for _ in 0..after.len() {
+        for (at, before) in after.iter().enumerate() {
+            all[at] = before.iter().fold(all[at], |all_of_it, task| all_of_it | 1 << task | all[*task]);
+        }
+    }
+    let implied = |before: &[usize], task: &usize| before.iter().any(|other| all[*other] >> task & 1 == 1);
+    let kept = |before: &&[usize]| before.iter().filter(|task| !implied(before, task)).copied().collect();
+    Some(after.iter().map(kept).collect())
+}
+
 /// Returns for each task the longest way to it; `None` when they go round in a circle.
-fn depths(after: &[&[usize]]) -> Option<Vec<usize>> {
+fn depths(after: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut depths: Vec<Option<usize>> = vec![None; after.len()];
     for _ in 0..after.len() {
         let mut moved = false;
@@ -85,7 +103,7 @@ fn depths(after: &[&[usize]]) -> Option<Vec<usize>> {
 }
 
 /// Puts each task into its column, and a passing edge into each column between a task and what waits for it.
-fn columns(after: &[&[usize]], depths: &[usize]) -> Vec<Vec<Place>> {
+fn columns(after: &[Vec<usize>], depths: &[usize]) -> Vec<Vec<Place>> {
     let last = depths.iter().copied().max().unwrap_or(0);
     let mut columns: Vec<Vec<Place>> = vec![Vec::new(); last + 1];
     let mut index = vec![0; after.len()];
@@ -240,9 +258,13 @@ mod tests {
     fn tasks_stand_right_of_what_they_wait_for() {
         let diamond = placed(&[&[], &[0], &[0], &[1, 2]]).expect("a picture");
         assert_eq!(diamond, [vec![(Some(0), 0)], vec![(Some(1), 0), (Some(2), 1)], vec![(Some(3), 0)]]);
-        // 0 -> 1 -> 2, and 0 -> 2 passes beside 1.
-        let passing = placed(&[&[], &[0], &[0, 1]]).expect("a picture");
-        assert_eq!(passing, [vec![(Some(0), 0)], vec![(Some(1), 0), (None, 1)], vec![(Some(2), 0)]]);
+        // 0 -> 1 -> 2 implies 0 -> 2.
+        let chain = placed(&[&[], &[0], &[0, 1]]).expect("a picture");
+        assert_eq!(chain, [vec![(Some(0), 0)], vec![(Some(1), 0)], vec![(Some(2), 0)]]);
+        // 3 -> 2 passes beside 1.
+        let passing = placed(&[&[], &[0], &[1, 3], &[]]).expect("a picture");
+        let expected = [vec![(Some(0), 0), (Some(3), 1)], vec![(Some(1), 0), (None, 1)], vec![(Some(2), 0)]];
+        assert_eq!(passing, expected);
         // Two chains written crosswise are drawn side by side.
         let crosswise = placed(&[&[], &[], &[1], &[0]]).expect("a picture");
         assert_eq!(crosswise, [vec![(Some(0), 0), (Some(1), 1)], vec![(Some(3), 0), (Some(2), 1)]]);

@@ -127,8 +127,9 @@ fn task(node: &Node, screen: &Screen, look: &Look<'_>) -> Vec<Line<'static>> {
     if node.subtree != node.own {
         fields.push((words.subtree, used(node.subtree)));
     }
-    if let Some(seconds) = node.seconds(screen.clock.time) {
-        fields.push((words.col_time, units::elapsed(seconds)));
+    let time = node.time(screen.clock.time);
+    if !time.is_empty() {
+        fields.push((words.col_time, time));
     }
     if node.questions > 0 {
         fields.push((words.questions, node.questions.to_string()));

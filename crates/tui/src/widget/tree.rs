@@ -2,7 +2,6 @@
 //!
 //! Columns come in order of use and go one by one as the pane narrows. Only visible rows are made.
 
-use jiff::Timestamp;
 use maia_protocol::event::WaitingFor;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -78,7 +77,8 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     let has_cost = screen.tree.node(0).is_some_and(|main| main.subtree.cost_micros > 0);
     let names = shown.iter().filter_map(|at| screen.tree.node(*at));
     let names = names.map(|node| name_columns(node, screen.words())).max();
-    let columns = Columns::of(usize::from(area.width), names.unwrap_or(0), has_cost);
+    let title_columns = columns(&titles(screen, hidden)[0]) + 1;
+    let columns = Columns::of(usize::from(area.width), names.unwrap_or(0).max(title_columns), has_cost);
     title(screen, area, buffer, &columns, hidden);
     let place = below(area, 1);
     if keys_rows > 0 {
@@ -99,17 +99,23 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns, hidden: usize) {
-    let (theme, words) = (&screen.theme, screen.words());
+/// Returns what the title tells, the longest first.
+fn titles(screen: &Screen, hidden: usize) -> [String; 3] {
+    let words = screen.words();
     let agents = screen.tree.nodes().len().saturating_sub(1);
     let working = screen.tree.working();
-    let style = if screen.view.focus == Focus::Tree { theme.title.patch(theme.active) } else { theme.title };
     let below = if hidden > 0 { format!(" ↓{hidden}") } else { String::new() };
-    let titles = [
+    [
         format!("{} {agents}{below} · {working} {}", words.agents, words.working),
         format!("{agents}{below} · {working} {}", words.working),
         format!("{agents}{below}"),
-    ];
+    ]
+}
+
+fn title(screen: &Screen, area: Rect, buffer: &mut Buffer, widths: &Columns, hidden: usize) {
+    let (theme, words) = (&screen.theme, screen.words());
+    let style = if screen.view.focus == Focus::Tree { theme.title.patch(theme.active) } else { theme.title };
+    let titles = titles(screen, hidden);
     let mut right = String::new();
     for (width, word) in [
         (widths.doing, words.col_doing),
@@ -207,7 +213,7 @@ fn row_line(node: &Node, screen: &Screen, widths: &Columns, width: usize) -> Lin
     number(widths.steps, steps(node), steps_style(node, theme));
     number(widths.tokens, tokens(node), theme.text);
     number(widths.cost, units::money(node.subtree.cost_micros), theme.dim);
-    number(widths.time, time(node, now), theme.dim);
+    number(widths.time, node.time(now), theme.dim);
     if widths.task > 0 {
         let text = node.task.lines().next().unwrap_or_default();
         spans.push(Span::styled(format!("  {}", fit(text, widths.task)), theme.dim));
@@ -236,10 +242,6 @@ fn tokens(node: &Node) -> String {
         (own, all) if own == all => units::count(own),
         (own, all) => format!("{}/{}", units::count(own), units::count(all)),
     }
-}
-
-fn time(node: &Node, now: Timestamp) -> String {
-    node.seconds(now).map(units::elapsed).unwrap_or_default()
 }
 
 fn sign(node: &Node, screen: &Screen) -> (&'static str, Style) {
