@@ -16,6 +16,8 @@ mod place;
 mod resume;
 #[path = "spine/rows.rs"]
 mod rows;
+#[path = "spine/screen.rs"]
+mod screen;
 #[path = "spine/usage.rs"]
 mod usage;
 
@@ -31,6 +33,8 @@ type Row = (&'static str, fn(&Bench));
 const ROWS: &[Row] = &[
     ("controls", rows::controls),
     ("version", rows::version),
+    ("frame", screen::first_frame),
+    ("rest", screen::rest),
     ("turn", rows::turn),
     ("steps", rows::steps),
     ("four", rows::four),

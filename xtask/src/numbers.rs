@@ -27,9 +27,14 @@ pub const NUMBERS: &[Number] = &[
         what: "TUI: start to first full frame",
         others: "codex 0.11 to 0.15 s, claude 0.74 s",
         reach: "0.05 s",
-        bench: None,
+        bench: Some("maia-tests/spine"),
     },
-    Number { what: "TUI at rest", others: "codex 0 % CPU, 0 bytes/s", reach: "0 %, 0 bytes/s", bench: None },
+    Number {
+        what: "TUI at rest",
+        others: "codex 0 % CPU, 0 bytes/s",
+        reach: "0 %, 0 bytes/s",
+        bench: Some("maia-tests/spine"),
+    },
     Number {
         what: "headless turn, one answer: CPU, peak memory",
         others: "codex 0.30 s, 144 MB; claude 0.65 s, 204 MB; pi 2.0 s, 172 MB",
@@ -83,7 +88,7 @@ pub const NUMBERS: &[Number] = &[
         what: "frame 120×40, 2,000 lines of transcript, tree of 1,000",
         others: "naive 22 ms",
         reach: "1 ms median",
-        bench: None,
+        bench: Some("maia-tui/frame"),
     },
     Number {
         what: "permission verdict, a 200-character command; a 1 MB line",

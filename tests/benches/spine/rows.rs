@@ -52,7 +52,7 @@ impl Bench {
 }
 
 /// Prints a line; what is to be reached is looked up by how its row of the table begins.
-fn line(row: &str, what: &str, reached: &str) {
+pub fn line(row: &str, what: &str, reached: &str) {
     println!("{what}\n    reached  {reached}");
     if let Some(number) = NUMBERS.iter().find(|number| number.what.starts_with(row)) {
         println!("    to reach {}", number.reach);
@@ -62,7 +62,8 @@ fn line(row: &str, what: &str, reached: &str) {
     }
 }
 
-fn ms(duration: Duration) -> f64 {
+/// Returns milliseconds.
+pub fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 

@@ -74,7 +74,11 @@ impl Maia {
 }
 
 impl Terminal {
-    fn start(program: Command, shown: String, rows: u16, columns: u16) -> Self {
+    /// Starts `program` in a terminal of `rows` and `columns`; `shown` names it in messages.
+    ///
+    /// # Panics
+    /// As [`Maia::in_terminal`].
+    pub fn start(program: Command, shown: String, rows: u16, columns: u16) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&master).expect("granted");
         unlockpt(&master).expect("unlocked");
@@ -153,6 +157,15 @@ impl Terminal {
             let left = left.min(LOOK);
             told = self.shared.news.wait_timeout(told, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Returns the CPU time that the program has taken by itself.
+    pub fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
+        // Fields are counted from behind the name, which may hold blanks: user and system time are the 14th and 15th.
+        let fields = stat.rsplit(") ").next().unwrap_or_default().split_whitespace();
+        let ticks: u64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second())
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {

@@ -5,6 +5,7 @@
 //! - A person who names a model by flag or variable, in a folder that brings nothing, sees none of it.
 //! - Owns nothing: what is answered goes to the person's settings, to `<state>/trust.json` and into the arguments.
 
+use maia_protocol::DEMO;
 use maia_tui::start::{StartAnswer, StartItem, StartModel, StartPage, TrustAnswer, start};
 
 use super::RunArguments;
@@ -49,11 +50,16 @@ struct Choice {
 pub fn screen(arguments: &mut RunArguments) -> Result<bool, Failure> {
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
     let settings = settings::load(&places, false)?.settings;
-    let named = settings::model(arguments.model.as_deref(), &Settings::default(), &cli::env).is_some();
-    let is_new = !named && arguments.resume.is_none() && !places.user().join("settings.json").exists();
+    let named = settings::model(arguments.model.as_deref(), &Settings::default(), &cli::env);
+    let is_new =
+        named.is_none() && arguments.resume.is_none() && !places.user().join("settings.json").exists();
     let brings = untold(arguments, &places);
-    let needs_model = !named && arguments.resume.is_none() && settings.model.is_none();
+    let needs_model = named.is_none() && arguments.resume.is_none() && settings.model.is_none();
     let choices = if is_new || needs_model { choices(&settings)? } else { Vec::new() };
+    let settled = named.or_else(|| settings::model(None, &settings, &cli::env));
+    let settled = settled
+        .filter(|_| choices.is_empty())
+        .map(|model| StartModel { name: model.name, source: model.source });
     // What names no model names its fault when the session is opened; the only one of the endpoint needs no question.
     let is_clear = match choices.as_slice() {
         [] => true,
@@ -66,13 +72,9 @@ pub fn screen(arguments: &mut RunArguments) -> Result<bool, Failure> {
     let page = StartPage {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         cwd: places.cwd.display().to_string(),
-        endpoints: choices.iter().map(|choice| choice.shown.clone()).collect(),
+        endpoints: choices.iter().map(|choice| choice.shown.clone()).chain(settled).collect(),
         brings: brings.iter().map(|item| shown(item, &places)).collect(),
-        rules: DENY
-            .iter()
-            .map(|rule| format!("deny  {rule}"))
-            .chain(ALLOW.iter().map(|rule| format!("allow {rule}")))
-            .collect(),
+        rules: shown_rules(),
         file: "~/.maia/settings.json".to_owned(),
         ask_rules: is_new,
     };
@@ -92,7 +94,10 @@ pub fn screen(arguments: &mut RunArguments) -> Result<bool, Failure> {
     }
     let chosen = model.and_then(|index| choices.get(index));
     if save && is_new {
-        settings::save_first(&places, chosen.and_then(|choice| choice.server.as_deref()), ALLOW, DENY)?;
+        let server = chosen.and_then(|choice| choice.server.as_deref());
+        // The demo model is for looking around: it is named or chosen each time (SPEC section 4, Models).
+        let model = chosen.map(|choice| choice.model.as_str()).filter(|model| *model != DEMO);
+        settings::save_first(&places, server, model, ALLOW, DENY)?;
     }
     if let Some(choice) = chosen {
         arguments.model = Some(choice.model.clone());
@@ -108,6 +113,14 @@ fn untold(arguments: &RunArguments, places: &Places) -> Vec<Item> {
     }
     let items = trust::items(places);
     if store::standing(places, &items) == store::Standing::Open { items } else { Vec::new() }
+}
+
+/// Returns the starter rules, a line each; tools that are allowed whole share one.
+fn shown_rules() -> Vec<String> {
+    let (patterns, whole): (Vec<&str>, Vec<&str>) = ALLOW.iter().partition(|rule| rule.contains('('));
+    let lines = DENY.iter().map(|rule| format!("deny   {rule}"));
+    let lines = lines.chain(patterns.iter().map(|rule| format!("allow  {rule}")));
+    lines.chain([format!("allow  {}", whole.join(", "))]).collect()
 }
 
 fn shown(item: &Item, places: &Places) -> StartItem {
@@ -150,6 +163,6 @@ fn choices(settings: &Settings) -> Result<Vec<Choice>, Failure> {
             }
         }
     }
-    choices.push(choice("demo", "embedded: no network, no intelligence".to_owned(), None));
+    choices.push(choice(DEMO, "embedded: no network, no intelligence".to_owned(), None));
     Ok(choices)
 }

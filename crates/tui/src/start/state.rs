@@ -49,12 +49,15 @@ impl Start {
             (Part::Trust, !page.brings.is_empty()),
             (Part::Rules, page.ask_rules && !page.rules.is_empty()),
         ];
+        let parts: Vec<Part> = parts.into_iter().filter(|(_, shown)| *shown).map(|(part, _)| part).collect();
+        // The keyboard begins where there is something to choose: one model is none.
+        let has_choice = |part: &Part| *part != Part::Model || page.endpoints.len() > 1;
         Self {
-            parts: parts.into_iter().filter(|(_, shown)| *shown).map(|(part, _)| part).collect(),
+            at: parts.iter().position(has_choice).unwrap_or(0),
+            parts,
             page,
             theme: Theme::of(setup.theme),
             lang: setup.lang,
-            at: 0,
             model: 0,
             trust: TrustAnswer::No,
             scroll: 0,
