@@ -115,6 +115,7 @@ fn written() -> Vec<(&'static str, Vec<Record>)> {
         ("calls-and-questions.jsonl", calls_and_questions()),
         ("children-stopped.jsonl", children_stopped()),
         ("crash-and-resume.jsonl", crash_and_resume()),
+        ("asked-again.jsonl", asked_again()),
     ]
 }
 
@@ -165,6 +166,32 @@ fn children_stopped() -> Vec<Record> {
     tree.ask("and now?");
     check::ended(&tree);
     tree.close();
+    tree.journal
+}
+
+/// Asked again at two depths, killed in the second life, gone on from there; another model, and a new conversation.
+fn asked_again() -> Vec<Record> {
+    let again = |answers: [maia_protocol::Answer; 2]| [answers.clone(), answers].concat();
+    let answers = [
+        ("maia", vec![calls(&[agent("boss", "all of it")]), text("done")]),
+        ("boss", again([calls(&[agent("helper", "a part"), bash("x")]), text("boss done")])),
+        ("helper", again([calls(&[edit("/work/a")]), text("helper done")])),
+    ];
+    let world = World::new(script(&answers));
+    let mut tree = Tree::new(world.clone(), 12, "share it out");
+    tree.run();
+    tree.order("maia/boss#1", Order::AskAgain("and now?".to_owned()));
+    tree.order("maia/boss#1/helper#1", Order::AskAgain("you too".to_owned()));
+    let asked = |record: &&Record| matches!(record.body, Body::AskedAgain(_));
+    tree.run_until(|tree| tree.journal.iter().filter(asked).count() == 2 && !tree.running().is_empty());
+    let mut tree = Tree::resume(world, 7, &tree.journal);
+    tree.append(Body::ModelChosen { model: "other".to_owned() });
+    tree.run();
+    tree.append(Body::ConversationCleared {});
+    tree.run();
+    tree.ask("what did they say?");
+    tree.close();
+    check::ended(&tree);
     tree.journal
 }
 
