@@ -40,7 +40,7 @@ pub struct Glance {
     pub opened: Option<Timestamp>,
     /// Number and time of its last record.
     pub last: Option<(Seq, Timestamp)>,
-    /// Its first request, in one line.
+    /// Its first request, in one line; `&agent task` where that was a task for an agent.
     pub request: String,
     /// Turns of the main agent.
     pub turns: u32,
@@ -72,6 +72,7 @@ pub fn glance(dir: &Path) -> Result<Option<Glance>, JournalError> {
                 (glance.cwd, glance.model) = (opened.cwd, opened.model);
             }
             Ok((_, Body::UserMessage { text, .. })) => glance.request = overview::line(&text),
+            Ok((_, Body::Delegated(delegated))) => glance.request = overview::beside(&delegated),
             Ok(_) => {}
             Err(fault) => glance.fault = Some(fault),
         }

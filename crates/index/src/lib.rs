@@ -24,5 +24,5 @@ pub use glance::{Glance, glance};
 pub use open::{FOLDER, hush_panics, open};
 pub use overview::{AgentOverview, Overview};
 pub use reader::{BUILD_BYTES, Reader, Shared, WORTH_BYTES};
-pub use shown::shown_at;
+pub use shown::{item_of, shown_at};
 pub use store::{Head, Index, Pairs};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use maia_core::turn;
 use maia_protocol::outcome::{EndReason, Outcome, Totals};
-use maia_protocol::record::{AfterAnswer, SessionOpened};
+use maia_protocol::record::{AfterAnswer, Delegated, SessionOpened};
 use maia_protocol::{ActorPath, Body, Record, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Overview {
     pub last: Option<(Seq, Timestamp)>,
     /// How often it was opened.
     pub openings: u32,
-    /// Its first request, in one line.
+    /// Its first request, in one line; `&agent task` where that was a task for an agent.
     pub request: String,
     /// Turns of the main agent.
     pub turns: u32,
@@ -91,6 +91,9 @@ impl Overview {
             }
             Body::Delegated(delegated) => {
                 let definition = &delegated.definition;
+                if self.request.is_empty() {
+                    self.request = beside(delegated);
+                }
                 self.begin(record, definition, &delegated.model, line(&delegated.task));
             }
             Body::ChildFinished(finished) => {
@@ -196,6 +199,11 @@ impl Overview {
         }
         sums
     }
+}
+
+/// Returns a task that a person gave an agent as it was typed.
+pub(crate) fn beside(delegated: &Delegated) -> String {
+    line(&format!("&{} {}", delegated.definition, delegated.task))
 }
 
 /// Returns the beginning of a text in one line.

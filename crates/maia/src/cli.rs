@@ -9,6 +9,7 @@ use miette::Diagnostic as _;
 use crate::agents::AgentsCommand;
 use crate::error::Failure;
 use crate::run::{RunArguments, TerminalArguments};
+use crate::sessions::SessionsCommand;
 use crate::settings::{Places, SettingsError};
 use crate::trust::Trust;
 
@@ -33,6 +34,14 @@ enum Command {
         /// Trusts what the folder brings, for this run; with a hash, only if it has that one.
         #[arg(long, value_name = "HASH", num_args = 0..=1, require_equals = true, default_missing_value = "", global = true)]
         trust: Option<String>,
+        /// Launch folder.
+        #[arg(long, value_name = "DIR", global = true)]
+        cwd: Option<PathBuf>,
+    },
+    /// Lists and shows what was recorded.
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsCommand,
         /// Launch folder.
         #[arg(long, value_name = "DIR", global = true)]
         cwd: Option<PathBuf>,
@@ -142,6 +151,9 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
             let places = Places::find(cwd.as_deref(), &env)?;
             let trusted = crate::trust::decide(&trust(flag.as_deref()), &places, &env)?;
             Ok(code(crate::agents::run(command, &places, trusted)))
+        }
+        Command::Sessions { command, cwd } => {
+            crate::sessions::run(command, &Places::find(cwd.as_deref(), &env)?)
         }
         Command::Permissions { command: PermissionsCommand::Check } => permissions_check(),
         Command::Trust { command } => match command {

@@ -8,6 +8,7 @@ mod cli;
 mod error;
 mod print;
 mod run;
+mod sessions;
 mod settings;
 mod trust;
 

@@ -5,6 +5,7 @@ mod orders;
 mod questions;
 mod resume;
 mod secrets;
+mod sessions;
 mod streams;
 mod together;
 mod trust;

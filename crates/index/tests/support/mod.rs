@@ -123,7 +123,8 @@ pub fn record(n: u32, kind: u32, who: u32, text: &str) -> NewRecord {
         }
         _ => {
             let output = ToolOutput::ok(text);
-            Body::ToolDone { call, tool: "Grep".to_owned(), output, duration_ms: 3 }
+            let done = Body::ToolDone { call, tool: "Grep".to_owned(), output, duration_ms: 3 };
+            return NewRecord::new(actor.child("Grep", n), done);
         }
     };
     NewRecord::new(actor, body)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use maia_actors::env::{Committed, SessionEnv};
-use maia_index::{Follower, Poke, Reader, Shared};
+use maia_index::{Follower, Poke, Reader, Shared, item_of};
 use maia_journal::JournalError;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::{ActorPath, Event, Seq};
@@ -52,7 +52,7 @@ impl SessionIndex {
     }
 }
 
-/// Returns events of `actor` from the records before number `before`, in order: the last ones of many, none when there are
+/// Returns events of `actor` and of its calls from the records before number `before`, in order: the last ones of many, none when there are
 /// none. `session` is the session's id. Blocks on the disk.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn older(
     loop {
         let records = reader.older(actor, before, OLDER)?;
         let events = records.iter().flat_map(|record| maia_core::event::events(record, session));
-        let events: Vec<_> = events.filter(|event| event.actor == *actor).map(Arc::new).collect();
+        let events: Vec<_> = events.filter(|event| item_of(event) == *actor).map(Arc::new).collect();
         match records.first() {
             // Records without an event say nothing about those before them.
             Some(first) if events.is_empty() => before = first.seq,
