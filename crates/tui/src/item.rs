@@ -299,14 +299,9 @@ fn call_lines(call: &Call, look: &Look<'_>) -> Vec<Line<'static>> {
 
 /// The graph of a delegation: a picture where one fits, else a list.
 fn task_lines(tasks: &[Task], look: &Look<'_>) -> Vec<Line<'static>> {
-    let bar = Span::styled("  │ ", look.theme.dim);
     let inner = Look { width: look.width.saturating_sub(4), ..*look };
     let lines = picture(tasks, Form::Alone, &inner, None).unwrap_or_else(|| list(tasks, TASKS, &inner, None));
-    let lines = lines.into_iter().map(|mut line| {
-        line.spans.insert(0, bar.clone());
-        line
-    });
-    lines.collect()
+    barred(lines, look.theme)
 }
 
 fn child_lines(child: &Child, look: &Look<'_>) -> Vec<Line<'static>> {
@@ -331,13 +326,35 @@ fn child_lines(child: &Child, look: &Look<'_>) -> Vec<Line<'static>> {
         words.tokens,
         units::duration(totals.duration_ms),
     );
-    let pieces =
-        [Piece::new(format!("{sign} "), style), Piece::new(path, theme.title), Piece::new(used, style)];
+    let room = look.width.saturating_sub(2 + columns(&path) + columns(&used));
+    let mut pieces =
+        vec![Piece::new(format!("{sign} "), style), Piece::new(path, theme.title), Piece::new(used, style)];
+    if room >= 12 && !child.task.is_empty() {
+        pieces.push(Piece::new(fit(&format!(" · {}", child.task), room), theme.dim));
+    }
     let mut lines = wrap(&pieces, look.width, &Margin { first: Vec::new(), rest: indent() });
     if !child.summary.is_empty() {
-        lines.extend(wrap_text(&child.summary, theme.text, look.width, &Margin::bar("  │ ", theme.dim)));
+        lines.extend(summary_lines(&child.summary, look));
     }
     lines
+}
+
+/// What a child handed back, as an answer looks, beside a bar.
+fn summary_lines(summary: &str, look: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    if !look.markdown || look.width < 12 {
+        return wrap_text(summary, theme.text, look.width, &Margin::bar("  │ ", theme.dim));
+    }
+    barred(markdown::lines(summary, look.width - 4, theme), theme)
+}
+
+fn barred(lines: Vec<Line<'static>>, theme: &Theme) -> Vec<Line<'static>> {
+    let bar = Span::styled("  │ ", theme.dim);
+    let lines = lines.into_iter().map(|mut line| {
+        line.spans.insert(0, bar.clone());
+        line
+    });
+    lines.collect()
 }
 
 fn indent() -> Vec<Piece> {

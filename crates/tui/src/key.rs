@@ -15,6 +15,7 @@ use crate::key_pane;
 use crate::question::INERT_MS;
 use crate::screen::{Focus, Overlay, Page, Screen, TreeView};
 use crate::visible::visible_line;
+use crate::wrap::columns;
 
 /// Takes one key at `now_ms`, on the clock of [`Screen::tick`], and returns what the caller has to do.
 pub fn key(screen: &mut Screen, key: KeyEvent, now_ms: u64) -> Vec<Action> {
@@ -325,10 +326,14 @@ fn own(screen: &mut Screen, action: Action) -> Vec<Action> {
             Vec::new()
         }
         Action::Agents if !screen.session.agents.is_empty() => {
-            let lines =
-                screen.session.agents.iter().map(|(name, description)| {
-                    format!("&{}  {}", visible_line(name), visible_line(description))
-                });
+            let agents = &screen.session.agents;
+            let width =
+                agents.iter().map(|(name, _)| columns(&visible_line(name))).max().unwrap_or(0).min(24);
+            let lines = agents.iter().map(|(name, description)| {
+                let name = visible_line(name);
+                let pad = " ".repeat(width.saturating_sub(columns(&name)));
+                format!("&{name}{pad}  {}", visible_line(description))
+            });
             let text = lines.collect::<Vec<_>>().join("\n");
             screen.say(Level::Info, text);
             if let Some(main) = screen.tree.main_mut() {

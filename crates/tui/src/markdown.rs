@@ -78,8 +78,8 @@ impl Page<'_> {
             Event::InlineHtml(text) => self.text(&text, self.theme.dim),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, self.theme.code),
             Event::FootnoteReference(name) => self.text(&format!("[{name}]"), self.theme.dim),
-            Event::SoftBreak => self.text(" ", Style::new()),
-            Event::HardBreak => self.break_line(),
+            // Models mean a line by a line: one item each, not a paragraph that was wrapped somewhere.
+            Event::SoftBreak | Event::HardBreak => self.break_line(),
             Event::Rule => {
                 self.open();
                 let margin = self.margin();
@@ -351,7 +351,7 @@ mod tests {
             ("# Title\ntext *and* `code`", "Title\n\ntext and code"),
             ("- one\n- two\n  - deep\n\nend", "• one\n• two\n  • deep\n\nend"),
             ("3. c\n4. d", "3. c\n4. d"),
-            ("> quoted\n> text\n>\n> more", "│ quoted text\n│\n│ more"),
+            ("> quoted\n> text\n>\n> more", "│ quoted\n│ text\n│\n│ more"),
             ("```rust\nfn x() {}\n\n```\nafter", "rust\n  fn x() {}\n  \n\nafter"),
             ("[name](http://a.b)", "name <http://a.b>"),
             ("<http://a.b>", "http://a.b"),

@@ -90,8 +90,10 @@ fn spawned(screen: &mut Screen, at: usize, event: &Event) {
 /// An agent that had ended goes on with another request; it is the person's own now, so the main transcript shows it.
 fn asked_again(screen: &mut Screen, at: usize, event: &Event, text: &str, budget: u32) {
     spawned(screen, at, event);
+    let before = screen.words().asked_before;
     let Some(node) = screen.tree.node_mut(at) else { return };
     (node.iterations, node.budget) = (0, budget);
+    node.task = kept(&format!("{text}\n\n{before} {}", node.task));
     node.summary.clear();
     node.feed.push(Item::user(text));
     screen.tree.live(at, Life::Working);

@@ -268,6 +268,8 @@ words! {
     has_ended_ask: "has ended; a asks it again", "est terminé ; a pour lui redemander";
     /// The agent has not ended.
     is_at_work: "is at work; t tells it something", "travaille ; t pour lui dire quelque chose";
+    /// What an agent was asked before.
+    asked_before: "before:", "avant :";
     /// Label of a request to an agent that has ended.
     ask_again_label: "ask again", "redemander à";
     /// The turn has to be stopped first.
