@@ -8,6 +8,7 @@ use miette::Diagnostic as _;
 
 use crate::agents::AgentsCommand;
 use crate::error::Failure;
+use crate::permissions::PermissionsCommand;
 use crate::run::{RunArguments, TerminalArguments};
 use crate::sessions::SessionsCommand;
 use crate::settings::{Places, SettingsError};
@@ -56,12 +57,6 @@ enum Command {
         #[command(subcommand)]
         command: TrustCommand,
     },
-}
-
-#[derive(Debug, Subcommand)]
-enum PermissionsCommand {
-    /// Reads JSON lines {id?, rules, tool, input, cwd?, home?} and prints one verdict line each.
-    Check,
 }
 
 #[derive(Debug, Subcommand)]
@@ -155,7 +150,7 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
         Command::Sessions { command, cwd } => {
             crate::sessions::run(command, &Places::find(cwd.as_deref(), &env)?)
         }
-        Command::Permissions { command: PermissionsCommand::Check } => permissions_check(),
+        Command::Permissions { command } => crate::permissions::run(command),
         Command::Trust { command } => match command {
             TrustCommand::Show { cwd } => {
                 let places = Places::find(cwd.as_deref(), &env)?;
@@ -171,27 +166,4 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
 
 fn code(code: i32) -> u8 {
     u8::try_from(code).unwrap_or(1)
-}
-
-fn permissions_check() -> Result<u8, Failure> {
-    use std::io::{BufRead as _, Write as _};
-    let places = Places::find(None, &env)?;
-    let defaults = maia_core::permission::Place {
-        cwd: places.cwd.clone(),
-        home: places.home.clone(),
-        state: Some(places.state),
-    };
-    let mut out = std::io::stdout().lock();
-    for line in std::io::stdin().lock().lines() {
-        let line =
-            line.map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        if writeln!(out, "{}", maia_core::permission::check_line(&line, &defaults)).is_err() {
-            // The reader went away.
-            return Ok(1);
-        }
-    }
-    Ok(0)
 }

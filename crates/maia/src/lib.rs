@@ -6,6 +6,7 @@
 mod agents;
 mod cli;
 mod error;
+mod permissions;
 mod print;
 mod run;
 mod sessions;

@@ -98,6 +98,22 @@ pub(super) fn is_inside(tool: &str, input: &Value, target: Option<&Target>, plac
     }
 }
 
+/// Returns the paths that rules compare for a call of a file tool: as written, and as resolved.
+pub(super) fn written_paths(
+    tool: &str,
+    input: &Value,
+    target: Option<&Target>,
+    place: &Place,
+) -> Vec<PathBuf> {
+    match tool {
+        "Read" | "Write" | "Edit" | "Glob" | "Grep" => match paths(tool, input, target, place) {
+            Ok((Subject::Paths { paths, .. }, _)) => paths,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
 type Doubt = Option<(String, Doubtful)>;
 
 /// Reads what rules compare out of the input.

@@ -27,14 +27,17 @@ struct Question {
 
 /// Answers one JSON line `{id?, rules, tool, input, cwd?, home?}` with `{id, verdict, rule?, why}`.
 ///
-/// `verdict` is `allow`, `ask` or `deny`. What no rule covers and what is doubtful prints `ask`; `why` tells which. A
-/// line that cannot be read gets `{id, error}`. `defaults` is the place where the line names none.
-pub fn check_line(line: &str, defaults: &Place) -> String {
+/// `verdict` is `allow`, `ask` or `deny`. What no rule covers and what is doubtful prints `ask`; `why` tells which.
+/// `defaults` is the place where the line names none.
+///
+/// # Errors
+/// `{id, error}` as one JSON line, when the line is no such question.
+pub fn check_line(line: &str, defaults: &Place) -> Result<String, String> {
     let question: Question = match serde_json::from_str(line) {
         Ok(question) => question,
         Err(error) => {
             let id = serde_json::from_str::<Value>(line).ok().and_then(|line| line.get("id").cloned());
-            return json!({ "id": id, "error": format!("the line is no question: {error}") }).to_string();
+            return Err(json!({ "id": id, "error": format!("the line is no question: {error}") }).to_string());
         }
     };
     let place = Place {
@@ -63,5 +66,5 @@ pub fn check_line(line: &str, defaults: &Place) -> String {
     if !faults.is_empty() {
         answer["warnings"] = faults.iter().map(|fault| Value::String(fault.to_string())).collect();
     }
-    answer.to_string()
+    Ok(answer.to_string())
 }

@@ -13,6 +13,7 @@ mod advise;
 mod bash;
 mod calls;
 mod check;
+mod explain;
 mod guarded;
 mod judge;
 mod odd;
@@ -30,6 +31,7 @@ use maia_protocol::tool::Target;
 use serde_json::Value;
 
 pub use self::check::check_line;
+pub use self::explain::{Explanation, Part, explain};
 pub use self::judge::{RiskClass, judge, risk_class};
 pub use self::paths::Place;
 pub use self::rule::{Family, FaultKind, RuleFault, Rules};

@@ -24,12 +24,16 @@ fn cases(name: &str) -> Vec<String> {
         .collect()
 }
 
+fn answer_to(line: &str) -> String {
+    check_line(line, &place()).unwrap_or_else(|error| error)
+}
+
 /// Returns what is wrong with the verdicts on a file of cases.
 fn check(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for line in cases(name) {
         let case: Value = serde_json::from_str(&line).expect("a case is JSON");
-        let answer: Value = serde_json::from_str(&check_line(&line, &place())).expect("an answer is JSON");
+        let answer: Value = serde_json::from_str(&answer_to(&line)).expect("an answer is JSON");
         let verdict = answer["verdict"].as_str().unwrap_or("none");
         let accepted = case["expect"] == verdict
             || case["accept"].as_array().is_some_and(|accept| accept.iter().any(|one| one == verdict));
@@ -62,10 +66,10 @@ fn guarded_paths_among_the_words_of_a_command_have_their_verdicts() {
 fn every_thread_gives_the_same_verdicts() {
     let lines: Vec<String> =
         ["permissions.jsonl", "more.jsonl", "words.jsonl"].iter().flat_map(|name| cases(name)).collect();
-    let once: Vec<String> = lines.iter().map(|line| check_line(line, &place())).collect();
+    let once: Vec<String> = lines.iter().map(|line| answer_to(line)).collect();
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| lines.iter().map(|line| check_line(line, &place())).collect::<Vec<_>>()))
+            .map(|_| scope.spawn(|| lines.iter().map(|line| answer_to(line)).collect::<Vec<_>>()))
             .collect();
         for run in runs {
             assert_eq!(run.join().expect("no panic"), once);
@@ -76,7 +80,8 @@ fn every_thread_gives_the_same_verdicts() {
 #[test]
 fn lines_that_are_no_question_get_an_error() {
     for line in ["", "{", "[]", r#"{"id": 1}"#, r#"{"id": 1, "tool": 5}"#] {
-        let answer: Value = serde_json::from_str(&check_line(line, &place())).expect("an answer is JSON");
+        let error = check_line(line, &place()).expect_err("it is none");
+        let answer: Value = serde_json::from_str(&error).expect("an answer is JSON");
         assert!(answer["error"].is_string(), "{line}: {answer}");
     }
 }

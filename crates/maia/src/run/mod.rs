@@ -36,6 +36,7 @@ use crate::print::{Form, count, say};
 use crate::settings::{Loaded, Places, Settings};
 
 pub use interactive::{TerminalArguments, interactive};
+pub use tree::place;
 
 /// Arguments of `maia run`.
 #[derive(Clone, Debug, Default, Args)]

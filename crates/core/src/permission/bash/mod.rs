@@ -12,7 +12,9 @@ mod habits;
 mod named;
 mod nest;
 mod outline;
+mod parts;
 mod pieces;
+mod programs;
 mod split;
 mod strict;
 mod survey;
@@ -32,6 +34,7 @@ use super::paths::{Place, normalize};
 use super::rule::{Family, Matcher, Rule, Rules};
 use super::{Doubtful, Finding};
 
+pub(super) use self::parts::decided;
 pub(super) use self::text::CommandPattern;
 
 /// Devices that are no files: nothing is kept of what is written there.
@@ -39,23 +42,29 @@ const STREAMS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"
 
 /// Judges the command `line` by the rules for Bash and Redirect.
 pub(super) fn judge(rules: &Rules, line: &str, place: &Place) -> Finding {
+    read(line, place, |line| {
+        for (family, make) in [
+            (Family::Deny, Finding::Deny as fn(String) -> Finding),
+            (Family::Ask, Finding::Ask as fn(String) -> Finding),
+        ] {
+            if let Some(rule) = line.caught(rules, family) {
+                return make(rule.text.clone());
+            }
+        }
+        match line.doubt(rules) {
+            Some((why, kind)) => Finding::Doubt(why, kind),
+            None => line.allowed(rules),
+        }
+    })
+}
+
+/// Reads `line` and has `look` look at it.
+fn read<T>(line: &str, place: &Place, look: impl FnOnce(&Line<'_>) -> T) -> T {
     let survey = survey(line);
     let commands: Vec<Texts> = survey.commands.iter().map(|words| Texts::new(words)).collect();
     let flat = if survey.too_much { flatten(line) } else { String::new() };
     let flat_has_target = survey.too_much && line.contains('>');
-    let line = Line { survey: &survey, commands: &commands, flat: &flat, flat_has_target, place };
-    for (family, make) in [
-        (Family::Deny, Finding::Deny as fn(String) -> Finding),
-        (Family::Ask, Finding::Ask as fn(String) -> Finding),
-    ] {
-        if let Some(rule) = line.caught(rules, family) {
-            return make(rule.text.clone());
-        }
-    }
-    match line.doubt(rules) {
-        Some((why, kind)) => Finding::Doubt(why, kind),
-        None => line.allowed(rules),
-    }
+    look(&Line { survey: &survey, commands: &commands, flat: &flat, flat_has_target, place })
 }
 
 /// What one rule for a single plain command would be, and the targets that it writes.
