@@ -181,7 +181,7 @@ fn damage_is_said_and_what_is_good_is_shown() {
     };
     let (list, shown) = with(&whole[..whole.len() - 20]);
     assert_eq!(list[0]["state"], "interrupted", "its end is gone");
-    assert!(shown.err().contains("is not whole, and is not shown"), "{shown}");
+    assert!(shown.err().contains("not whole, and is not shown"), "{shown}");
     assert!(shown.out().contains("the reader is done"), "{shown}");
 
     let (list, shown) = with(&[&whole[..], b"{\"v\":7,\"seq\":99,\"what\":\"ever\"}\n"].concat());
