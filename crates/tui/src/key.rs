@@ -250,7 +250,11 @@ fn offered(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
         return Some(Vec::new());
     }
     let letter = written(key)?;
-    let goes_on = letter == 'r' && is_ripe && key.kind == KeyEventKind::Press && screen.editor.is_empty();
+    if !is_ripe {
+        // Typed before it could be read: it is a letter, and decides nothing.
+        return None;
+    }
+    let goes_on = letter == 'r' && key.kind == KeyEventKind::Press && screen.editor.is_empty();
     screen.view.offer = None;
     goes_on.then(|| vec![Action::GoOn])
 }
