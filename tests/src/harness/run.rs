@@ -135,6 +135,11 @@ impl Running {
         found.unwrap_or_else(|| panic!("waited in vain: {what}\n{}", self.said()))
     }
 
+    /// As [`Running::wait_for`]; `None` when the process ends without it, for one that may be killed before.
+    pub fn look_for(&self, fits: impl Fn(&Value) -> bool) -> Option<Value> {
+        self.shared.wait(|output| events(&output.stdout).into_iter().find(|event| fits(event)))
+    }
+
     /// Waits until `text` stands in stderr.
     ///
     /// # Panics

@@ -1,5 +1,6 @@
 //! maia is killed at every record of its journal and at any other moment; what it goes on with is as if it had not been (ENGINE 7).
 
+mod again;
 mod controls;
 mod evidence;
 mod leftovers;

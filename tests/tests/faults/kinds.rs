@@ -22,6 +22,7 @@ pub const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("agent_supervisor", "FoldFailed", "needs a history whose fold panics, which is a bug of the core"),
     ("session", "DiskPatienceOver", "comes after 30 s of a full disk: see disk.rs"),
     ("session", "Leave", "comes from a terminal that the person leaves"),
+    ("session", "Clear", "comes from a terminal, with what was read afresh; as an order it is an Op"),
     ("journal", "Retry", "comes from a key of a terminal"),
     (
         "journal",
