@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Next;
 use super::explore::manifest;
-use super::prose::{code, count, lines, listed, plain};
+use super::prose::{code, count, lines, listed, why};
 use super::survey::counts;
 use super::talk::{Seen, Turn};
 
@@ -92,10 +92,7 @@ fn report(turn: &Turn<'_>) -> String {
 fn told(seen: &Seen<'_>) -> String {
     let command = seen.input["command"].as_str().unwrap_or_default();
     if seen.failed {
-        // What a refusal tells a model to do is nothing to the reader.
-        let why = seen.output.split("; do not retry").next().unwrap_or_default();
-        let why = plain(why.trim_start_matches("refused: "), 160);
-        return format!("{} gave nothing: {why}", code(command, 60));
+        return format!("{} gave nothing: {}", code(command, 60), why(seen.output));
     }
     let said: Vec<&str> = lines(seen.output).filter(|line| !line.starts_with("[exit code")).collect();
     if command == LOG {

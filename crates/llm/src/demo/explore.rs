@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::prose::{code, count, figure, found, lines, listed, place, plain, text_lines, words};
+use super::prose::{code, count, figure, found, lines, listed, place, plain, text_lines, why, words};
 use super::survey::{self, PATH, SOURCES, Survey, counts};
 use super::talk::Turn;
 use super::{Next, find, lead};
@@ -150,7 +150,7 @@ fn layout_report(turn: &Turn<'_>) -> String {
 /// Returns a line for each call that gave an error.
 pub(super) fn refused(turn: &Turn<'_>) -> Vec<String> {
     let failed = turn.answered.iter().flatten().filter(|seen| seen.failed);
-    failed.take(3).map(|seen| format!("{} did not run: {}", seen.name, plain(seen.output, 160))).collect()
+    failed.take(3).map(|seen| format!("{} gave nothing: {}", seen.name, why(seen.output))).collect()
 }
 
 /// Returns the first title of a README with its line, and the beginning of its first paragraph.
@@ -312,7 +312,8 @@ fn comment(output: &str) -> Option<String> {
             || line.starts_with("#include")
             || line.starts_with("#[")
             || line.contains("-*-");
-        let words = said.split_whitespace().count();
-        (words >= 4 && !is_code).then(|| plain(said.trim_end_matches('.'), 160))
+        let is_mark = ["TODO", "FIXME", "XXX", "HACK"].iter().any(|mark| said.contains(mark));
+        let says = said.split_whitespace().count() >= 3 && !is_code && !is_mark;
+        says.then(|| plain(said.trim_end_matches('.'), 160))
     })
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Next;
-use super::prose::{code, count, listed, plain, section, words};
+use super::prose::{code, count, listed, plain, words};
 use super::talk::{Seen, Turn, report};
-use super::write::summary;
+use super::write::{short, summary};
 
 /// Ids of the tasks.
 pub(super) mod ids {
@@ -177,9 +177,8 @@ fn result(turn: &Turn<'_>, calls: &[Seen<'_>]) -> String {
         texts.push(format!("**Not done.** {}.", bad.join("; ")));
     }
     for (from, text) in &turn.told {
-        let text = report(text);
-        let said = section(text, "Answer").unwrap_or(text);
-        texts.push(format!("**Told meanwhile** by {}: {}", plain(from, 60), plain(said, 300)));
+        let said = short(from, report(text));
+        texts.push(format!("**Told** by {}: {}", plain(from, 60), plain(&said, 300)));
     }
     let waits = |task: &&Value| task["after"].as_array().is_some_and(|after| !after.is_empty());
     let waiting = call.input["tasks"].as_array().map_or(0, |tasks| tasks.iter().filter(waits).count());

@@ -4,135 +4,15 @@
 //! - Whatever comes from a file goes through [`plain`]: no control character, no line break, no tag, so many characters.
 
 /// Words that say nothing about what is looked for, in English and French.
-const EMPTY: &[&str] = &[
-    "about",
-    "after",
-    "agent",
-    "agents",
-    "all",
-    "and",
-    "any",
-    "are",
-    "ask",
-    "bonjour",
-    "can",
-    "check",
-    "code",
-    "could",
-    "dans",
-    "demo",
-    "describe",
-    "des",
-    "does",
-    "done",
-    "each",
-    "est",
-    "every",
-    "explain",
-    "explorer",
-    "file",
-    "files",
-    "find",
-    "folder",
-    "for",
-    "from",
-    "give",
-    "goal",
-    "good",
-    "has",
-    "have",
-    "hello",
-    "help",
-    "here",
-    "how",
-    "ici",
-    "into",
-    "les",
-    "like",
-    "list",
-    "look",
-    "made",
-    "make",
-    "maia",
-    "many",
-    "more",
-    "most",
-    "much",
-    "name",
-    "need",
-    "not",
-    "now",
-    "one",
-    "our",
-    "out",
-    "plan",
-    "planner",
-    "please",
-    "project",
-    "quel",
-    "quels",
-    "que",
-    "qui",
-    "quoi",
-    "read",
-    "repo",
-    "repository",
-    "report",
-    "review",
-    "reviewer",
-    "run",
-    "say",
-    "see",
-    "should",
-    "show",
-    "some",
-    "such",
-    "summarize",
-    "summary",
-    "sur",
-    "task",
-    "tell",
-    "tester",
-    "thank",
-    "thanks",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "things",
-    "think",
-    "this",
-    "those",
-    "une",
-    "use",
-    "used",
-    "uses",
-    "using",
-    "want",
-    "was",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "who",
-    "whole",
-    "why",
-    "will",
-    "with",
-    "work",
-    "works",
-    "would",
-    "write",
-    "writer",
-    "you",
-    "your",
-];
+const EMPTY: &str = "\
+    about after all also and any are ask between bonjour called can change changed check could dans \
+    define defined definition des describe does done each est every exactly explain file files find \
+    folder for found from get gets give good got happen happens has have hello help here how ici \
+    implemented into its just les let like located look made maia make many more most much must need not \
+    now one only our out over please project que quel quels qui quoi read repo repository review run say \
+    see should show some such summarize summary sur tell thank thanks that the their them then there \
+    these they thing things think this those tidy under une use used uses using want was were what when \
+    where which who whole why will with work works would write you your";
 
 /// Words of a request that are looked for, at most.
 const WORDS: usize = 3;
@@ -144,7 +24,8 @@ pub(super) fn words(request: &str) -> Vec<String> {
         let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
         let all = request.split(|c: char| !inside(c)).map(|word| word.trim_matches(['-', '.', '/']));
         let telling = |word: &&str| {
-            (3..=40).contains(&word.chars().count()) && !EMPTY.contains(&word.to_lowercase().as_str())
+            (3..=40).contains(&word.chars().count())
+                && !EMPTY.split_whitespace().any(|empty| empty == word.to_lowercase())
         };
         words = all.filter(telling).map(str::to_owned).collect();
     }
@@ -217,6 +98,14 @@ pub(super) fn plain(text: &str, max: usize) -> String {
     line
 }
 
+/// Returns why a call gave nothing, without what a refusal tells a model to do.
+pub(super) fn why(output: &str) -> String {
+    let told = ["; do not retry", " Do not send it again", ". Do not send it again"];
+    let end = told.iter().filter_map(|told| output.find(told)).min().unwrap_or(output.len());
+    let why = output.get(..end).unwrap_or(output);
+    plain(why.trim_start_matches("refused: ").trim_end_matches(['.', ' ']), 160)
+}
+
 /// Returns a path or a line of code, marked as such.
 pub(super) fn code(text: &str, max: usize) -> String {
     format!("`{}`", plain(text, max))
@@ -227,7 +116,7 @@ pub(super) fn figure(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

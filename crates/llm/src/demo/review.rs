@@ -89,7 +89,11 @@ fn again(turn: &Turn<'_>, claims: &[Claim<'_>]) -> String {
         }
     }
     let verdict = if report.is_empty() { "accept" } else { "accept with changes" };
-    let checked = if checked.is_empty() { "no place was named".to_owned() } else { checked.join(", ") };
+    let checked = match (claims, checked.as_slice()) {
+        ([], _) => "no place was named".to_owned(),
+        (_, []) => "nothing that holds".to_owned(),
+        (_, checked) => checked.join(", "),
+    };
     report.push(format!("checked | {checked}"));
     report.push(format!("verdict | {verdict}"));
     report.join("\n")

@@ -158,10 +158,12 @@ fn texts_of_user(message: &Message) -> Vec<&str> {
 }
 
 fn texts(message: &Message) -> Vec<&str> {
-    let text = |block| match block {
-        &Block::Text { ref text } => Some(text.as_str()),
-        Block::ToolUse { .. } | Block::ToolResult { .. } => None,
-    };
+    fn text(block: &Block) -> Option<&str> {
+        match block {
+            Block::Text { text } => Some(text.as_str()),
+            Block::ToolUse { .. } | Block::ToolResult { .. } => None,
+        }
+    }
     message.content.iter().filter_map(text).collect()
 }
 

@@ -44,7 +44,10 @@ pub(super) fn summary(reports: &[(&str, &str)]) -> String {
 }
 
 /// Says what a report says, in a paragraph and a few places.
-fn short(task: &str, report: &str) -> String {
+pub(super) fn short(task: &str, report: &str) -> String {
+    if let Some(text) = section(report, "Text") {
+        return plain(text, 300);
+    }
     if let Some(answer) = section(report, "Answer") {
         let shows = matches!(task, lead::ids::SEARCH | lead::ids::CODE);
         let places =
@@ -64,6 +67,7 @@ fn short(task: &str, report: &str) -> String {
             ["checked", "no place was named"] => {
                 sentences.push("No place was named that can be read again.".to_owned())
             }
+            ["checked", "nothing that holds"] => {}
             ["checked", places] => {
                 let places = places.split(", ").count();
                 let plural = if places == 1 { "place was" } else { "places were" };
