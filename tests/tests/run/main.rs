@@ -1,5 +1,9 @@
-//! Whole runs as a person or a script sees them (SPEC section 4): agents side by side, questions, orders, ends, resumes, trust.
+//! Whole runs as a person or a script sees them (SPEC section 4): agents side by side, questions, orders, ends, resumes,
+//! trust, asking again, the agents that come with maia, the embedded model.
 
+mod again;
+mod agents;
+mod demo;
 mod ends;
 mod orders;
 mod questions;
