@@ -152,6 +152,14 @@ impl World {
         run::poll("processes to end", || self.processes().is_empty(), || format!("{:?}", self.processes()));
     }
 
+    /// Waits until `done` holds, for what nobody tells of; `what` names it.
+    ///
+    /// # Panics
+    /// When it does not at the end of [`PATIENCE`].
+    pub fn wait_until(&self, what: &str, done: impl FnMut() -> bool) {
+        run::poll(what, done, || format!("{:?}", self.sessions()));
+    }
+
     /// Waits until a file of the launch folder is there and `enough` holds for its text.
     ///
     /// # Panics

@@ -54,6 +54,7 @@ const DEV_ARROWS: &[(&str, &[&str])] = &[
             "maia-core",
             "maia-llm",
             "maia-journal",
+            "maia-index",
             "maia-tools",
             "maia-actors",
             "maia-test-support",

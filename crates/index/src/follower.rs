@@ -63,8 +63,8 @@ impl Poke {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is more than `done`, and then until it is quiet; `None` when there is nothing more to do.
-    fn wait(&self, done: Seq) -> Option<Seq> {
+    /// Waits until there is more than `done`, and then until it is quiet or `ahead` records wait; `None` when it is over.
+    fn wait(&self, done: Seq, ahead: Seq) -> Option<Seq> {
         let idle = |told: &mut Told| !told.stopped && told.seq <= done;
         let mut told = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -72,7 +72,7 @@ impl Poke {
                 return None;
             }
             let seq = told.seq;
-            if seq - done >= AHEAD {
+            if seq.saturating_sub(done) >= ahead {
                 return Some(seq);
             }
             let moved = |told: &mut Told| !told.stopped && told.seq == seq;
@@ -161,8 +161,10 @@ struct Work {
 
 impl Work {
     fn follow(&mut self) -> Result<(), IndexError> {
-        let mut done = 0;
-        while let Some(seq) = self.poke.wait(done) {
+        // What was there before has waited so long: the first frame comes before it.
+        let (mut done, mut ahead) = (0, Seq::MAX);
+        while let Some(seq) = self.poke.wait(done, ahead) {
+            ahead = AHEAD;
             let entries = Entries::open(&self.dir)?;
             if entries.bytes()? >= self.worth
                 && let Err(error) = self.catch_up(&entries, seq)

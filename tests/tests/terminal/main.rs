@@ -3,6 +3,7 @@
 mod beside;
 mod crash;
 mod graph;
+mod index;
 mod start;
 
 /// The program; without faults it is maia as released.
