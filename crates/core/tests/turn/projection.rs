@@ -1,7 +1,7 @@
 //! Who folds what, and what is shown of it: owners, events, the view of a subscriber, the fold of a session.
 
 use jiff::Timestamp;
-use maia_core::event::{events, summary};
+use maia_core::event::{Projection, events, summary};
 use maia_core::owners::{Owners, owners};
 use maia_core::session::Session;
 use maia_core::view::View;
@@ -172,6 +172,27 @@ fn a_closed_session_that_is_opened_again_has_its_main_agent() {
         ["maia", "maia/helper#1"]
     );
     assert_eq!(questions, [], "asked again by those that still need them");
+}
+
+#[test]
+fn events_of_the_embedded_model_say_so_as_long_as_it_answers() {
+    let mut journal = played(true).journal;
+    let marked = |journal: &[Record]| {
+        let mut projection = Projection::default();
+        let events = journal.iter().flat_map(|record| projection.events(record, "s"));
+        events.map(|event| (event.seq, event.demo)).collect::<Vec<_>>()
+    };
+    assert!(marked(&journal).iter().all(|(_, demo)| !demo), "another model plays");
+    for record in &mut journal {
+        if let Body::SessionOpened(opened) = &mut record.body {
+            opened.model = maia_protocol::DEMO.to_owned();
+        }
+    }
+    assert!(marked(&journal).len() > 10 && marked(&journal).iter().all(|(_, demo)| *demo));
+    let last = journal.last_mut().expect("a record");
+    last.body = Body::ModelChosen { model: "m".to_owned() };
+    let (seq, events) = (last.seq, marked(&journal));
+    assert!(events.iter().all(|(of, demo)| *demo == (*of != seq)), "{events:?}");
 }
 
 #[test]
