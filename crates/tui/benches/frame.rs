@@ -82,6 +82,25 @@ fn main() {
         let _ = key(&mut screen, KeyEvent::new(KeyCode::Down, KeyModifiers::NONE), n as u64);
         frame(&mut screen, n * 250)
     });
+    let tasks: Vec<Value> = (0..500)
+        .map(|n: usize| {
+            let after = if n % 7 == 0 { vec![] } else { vec![format!("t{}", n / 2), format!("t{}", n / 3)] };
+            json!({"id": format!("t{n}"), "agent": "a", "task": "t", "after": after})
+        })
+        .collect();
+    let input = json!({"tasks": tasks});
+    let call =
+        json!({"type": "tool_call", "id": "maia:1.1", "name": "Delegate", "input": input, "summary": ""});
+    fold(&mut screen, "maia", call);
+    let press = |screen: &mut Screen, code: KeyCode| {
+        let _ = key(screen, KeyEvent::new(code, KeyModifiers::NONE), 0);
+    };
+    [KeyCode::Home, KeyCode::Enter, KeyCode::Char('4')].map(|code| press(&mut screen, code));
+    measure("scrolling through a graph of 500 tasks", |n| {
+        press(&mut screen, KeyCode::Down);
+        frame(&mut screen, n * 250)
+    });
+    press(&mut screen, KeyCode::Esc);
     measure("an agent spawned before each", |n| {
         let rules = json!({"allow": [], "ask": [], "deny": []});
         fold(

@@ -38,8 +38,14 @@ pub(crate) fn agent(screen: &mut Screen, at: usize, event: &Event, body: &AgentE
             if at != 0 {
                 screen.tree.live(at, Life::Working);
             }
-            let text = format!("{} · {}", words.went_on, visible_line(cause));
-            say_to(screen, at, Level::Info, text);
+            // The main transcript has the line of the session; each agent has its own.
+            if let Some(node) = screen.tree.node_mut(at) {
+                node.began = Some(event.time);
+                if at != 0 {
+                    let text = format!("{} · {}", words.went_on, visible_line(cause));
+                    node.feed.push(Item::notice(Level::Info, text));
+                }
+            }
         }
         // What an agent did last may be told after its end.
         AgentEvent::AgentQueued { .. } | AgentEvent::AgentState { .. } if has_ended(screen, at) => {}

@@ -95,7 +95,7 @@ words! {
     /// Ended while events were left out.
     gone: "ended", "terminé";
     /// State of a task: it waits for others.
-    task_blocked: "waits", "attend";
+    task_blocked: "waiting", "en attente";
     /// State of a task: it may begin.
     task_ready: "ready", "prêt";
     /// State of a task: its agent is at work.

@@ -107,6 +107,61 @@ fn graph() {
     check("inspector_graph", "graph", &open);
 }
 
+/// Folds one event of the main agent.
+fn tell(screen: &mut Screen, mut event: serde_json::Value) {
+    for (name, value) in
+        [("seq", "9"), ("time", "\"2026-11-30T10:00:00Z\""), ("session", "\"0199\""), ("actor", "\"maia\"")]
+    {
+        event[name] = serde_json::from_str(value).expect("JSON");
+    }
+    update(screen, &Arc::new(serde_json::from_value(event).expect("an event")));
+}
+
+#[test]
+fn a_graph_of_many_tasks_is_cut_and_says_so() {
+    let task = |n: usize| {
+        let after = if n == 0 { vec![] } else { vec![format!("t{}", n / 2)] };
+        serde_json::json!({"id": format!("t{n}"), "agent": "explorer", "task": "look", "after": after})
+    };
+    let input = serde_json::json!({"tasks": (0..500).map(task).collect::<Vec<_>>()});
+    let call = serde_json::json!({"type": "tool_call", "id": "maia:1.1", "name": "Delegate", "input": input, "summary": ""});
+    let told = |n: usize| {
+        let state = ["done", "failed", "running", "blocked"][(n * n / 7 + usize::from(n > 3)) % 4];
+        serde_json::json!({"id": format!("t{n}"), "agent": "explorer", "after": [], "state": state})
+    };
+    let states = serde_json::json!({"type": "graph", "call": "maia:1.1", "tasks": (0..500).map(told).collect::<Vec<_>>()});
+    for size in SIZES {
+        let mut screen = screen("fresh", Lang::En);
+        tell(&mut screen, call.clone());
+        tell(&mut screen, states.clone());
+        insta::assert_snapshot!(format!("graph_of_500_{}x{}", size.0, size.1), shown(&mut screen, size));
+        press(
+            &mut screen,
+            &[CTRL_T, (KeyCode::Enter, NONE), (KeyCode::Char('4'), NONE), (KeyCode::End, NONE)],
+        );
+        let text = shown(&mut screen, size);
+        assert!(text.contains("t499 "), "{text}");
+    }
+}
+
+#[test]
+fn offers() {
+    for size in SIZES {
+        let mut fresh = screen("fresh", Lang::En);
+        let text = "session_2026-11-30_10_00_00 was interrupted with 3 agents at work (\"What is here?\"); r goes on, \
+            any other key leaves it";
+        fresh.learn(Fact::Interrupted { text: text.to_owned() });
+        insta::assert_snapshot!(format!("interrupted_{}x{}", size.0, size.1), shown(&mut fresh, size));
+        let mut fresh = screen("fresh", Lang::En);
+        let models = (1..40).map(|n| format!("model-{n}")).chain(["gpt-5-mini".to_owned()]);
+        fresh.learn(Fact::Models(models.collect()));
+        press(&mut fresh, &[(KeyCode::Up, NONE)]);
+        insta::assert_snapshot!(format!("models_{}x{}", size.0, size.1), shown(&mut fresh, size));
+    }
+    let down = (KeyCode::Down, NONE);
+    check("ask_again", "tree", &[(KeyCode::Tab, NONE), down, down, down, (KeyCode::Char('a'), NONE)]);
+}
+
 #[test]
 fn help() {
     check("help", "tree", &[(KeyCode::F(1), NONE)]);

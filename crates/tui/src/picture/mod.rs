@@ -117,20 +117,30 @@ pub fn list(tasks: &[Task], max: usize, look: &Look<'_>, now: Option<Timestamp>)
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     let is_cut = tasks.len() > max;
     if is_cut {
-        let rank = |at: &usize| match tasks.get(*at).map(|task| task.state) {
-            Some(TaskState::Failed) => 0,
-            Some(TaskState::Running) => 1,
-            Some(TaskState::Ready) => 2,
-            Some(TaskState::Blocked) => 3,
-            Some(TaskState::Skipped) => 4,
-            Some(TaskState::Done) | None => 5,
+        // Some of what failed and some of what is at work, then what comes next.
+        let part = max.saturating_sub(1) / 2;
+        let (mut failed, mut running) = (0, 0);
+        let mut rank = |at: &usize| {
+            let mut among_first = |count: &mut usize, rank: u8| {
+                *count += 1;
+                if *count <= part { rank } else { 6 }
+            };
+            match tasks.get(*at).map(|task| task.state) {
+                Some(TaskState::Failed) => among_first(&mut failed, 0),
+                Some(TaskState::Running) => among_first(&mut running, 1),
+                Some(TaskState::Ready) => 2,
+                Some(TaskState::Blocked) => 3,
+                Some(TaskState::Skipped) => 4,
+                Some(TaskState::Done) | None => 5,
+            }
         };
-        order.sort_by_key(rank);
+        // Each is looked at once, in the order written.
+        order.sort_by_cached_key(&mut rank);
         order.truncate(max.saturating_sub(1));
         order.sort_unstable();
     }
     let mut lines: Vec<Line<'static>> =
-        order.iter().filter_map(|at| tasks.get(*at)).map(|task| list_line(task, tasks, look, now)).collect();
+        order.iter().filter_map(|at| tasks.get(*at)).map(|task| line(task, tasks, look, now)).collect();
     if is_cut {
         let text = format!("… {}", counts(tasks, look.words));
         lines.push(Line::styled(fit(&text, look.width), look.theme.dim));
@@ -138,7 +148,8 @@ pub fn list(tasks: &[Task], max: usize, look: &Look<'_>, now: Option<Timestamp>)
     lines
 }
 
-fn list_line(task: &Task, tasks: &[Task], look: &Look<'_>, now: Option<Timestamp>) -> Line<'static> {
+/// Returns the line of one task in a list of `tasks`.
+pub fn line(task: &Task, tasks: &[Task], look: &Look<'_>, now: Option<Timestamp>) -> Line<'static> {
     let theme = look.theme;
     let (sign, word, style) = state_look(task.state, theme, look.words);
     let time = time(task, now);

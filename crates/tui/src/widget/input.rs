@@ -8,7 +8,7 @@ use super::put;
 use crate::editor::Editor;
 use crate::screen::{Focus, Purpose, Screen};
 use crate::visible::visible_line;
-use crate::wrap::{columns, fit};
+use crate::wrap::{columns, fit, fit_end};
 
 /// Columns of the sign before the text.
 const SIGN: u16 = 2;
@@ -28,10 +28,15 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) -> Option<P
     let (theme, words) = (&screen.theme, screen.words());
     let has_keys = screen.view.prompt.is_some() || screen.view.focus == Focus::Input;
     let style = if has_keys { theme.good } else { theme.dim };
+    // Of a long path the end tells whom.
+    let whom = |label: &str, actor: &maia_protocol::ActorPath| {
+        let room = usize::from(area.width).saturating_sub(columns(label) + 7).max(8);
+        format!("{label} {}", fit_end(&visible_line(actor.as_str()), room))
+    };
     let label = screen.view.prompt.as_ref().map(|prompt| match &prompt.purpose {
         Purpose::Reason(_) => words.reason_label.to_owned(),
-        Purpose::Tell(actor) => format!("{} {}", words.tell_label, visible_line(actor.as_str())),
-        Purpose::AskAgain(actor) => format!("{} {}", words.ask_again_label, visible_line(actor.as_str())),
+        Purpose::Tell(actor) => whom(words.tell_label, actor),
+        Purpose::AskAgain(actor) => whom(words.ask_again_label, actor),
     });
     let framed = area.height >= 3;
     let mut inner = area;

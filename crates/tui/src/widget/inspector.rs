@@ -41,9 +41,8 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
         Page::Graph => {
             let Some(node) = screen.tree.node(at) else { return };
             let room = usize::from(place.height);
-            let lines = super::graph::lines(node, screen, &look, room);
-            let scroll = screen.view.task_scroll.min(lines.len().saturating_sub(room));
-            for (row, line) in lines.iter().skip(scroll).take(room).enumerate() {
+            let (lines, scroll) = super::graph::lines(node, screen, &look, room, screen.view.task_scroll);
+            for (row, line) in lines.iter().enumerate() {
                 put(buffer, place, row, line);
             }
             screen.view.task_scroll = scroll;
