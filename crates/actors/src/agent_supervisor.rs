@@ -213,6 +213,12 @@ impl Actor for AgentSupervisor {
             AgentSupervisorMsg::AgentEnded => {
                 state.stopped_by = None;
                 state.ended = state.call.is_some();
+                if state.ended {
+                    // Every call has its result. A worker that failed over one has not said so of its executor.
+                    for (executor, _) in state.executors.values() {
+                        book.executor(executor, ToolExecutorMsg::End);
+                    }
+                }
                 leave_if_done(&myself, state);
             }
         }

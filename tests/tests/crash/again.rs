@@ -58,7 +58,12 @@ impl Stage {
 
     /// A run in which the worker is asked again, killed at record `at` if it comes to that.
     fn killed(&self, at: u64) -> Ended {
-        let mut running = self.maia().arg("go").fail(format!("journal:{at}=kill")).start();
+        self.run(&format!("journal:{at}=kill"))
+    }
+
+    /// A run in which the worker is asked again.
+    fn run(&self, fault: &str) -> Ended {
+        let mut running = self.maia().arg("go").fail(fault).start();
         let is_end = |event: &serde_json::Value| event["type"] == "agent_finished";
         if let Some(first) = running.look_for(is_end) {
             running.say(json!({"op": "ask_again", "actor": WORKER, "text": "and now?"}));
@@ -148,4 +153,29 @@ fn a_kill_at_every_record_of_a_second_life_changes_nothing() {
         Some(told.collect())
     });
     assert!(kills > 12, "only {kills} kills");
+}
+
+#[test]
+fn a_panic_in_a_second_life_changes_nothing() {
+    let mut rows =
+        vec!["actor:@session:SpawnBeside=panic@1".to_owned(), "actor:@session:Left=panic@2".to_owned()];
+    // Of the worker's messages the first life has about half.
+    rows.extend((4..=16).map(|n| format!("actor:maia/worker#1:Committed=panic@{n}")));
+    rows.extend((1..=2).map(|n| format!("actor:maia/worker#1:History=panic@{n}")));
+    for kind in ["Begin", "Execute", "EndCall", "AgentEnded"] {
+        rows.push(format!("actor:maia/worker#1@supervisor:{kind}=panic@2"));
+    }
+    rows.extend((2..=4).map(|n| format!("actor:@scheduler:Committed=panic@{n}")));
+    rows.extend((6..=12).map(|n| format!("actor:maia:Committed=panic@{n}")));
+    let met = std::sync::atomic::AtomicUsize::new(0);
+    each(|index| {
+        let fault = rows.get(usize::try_from(index).expect("a small number"))?;
+        let stage = stage();
+        let ended = stage.run(fault);
+        met.fetch_add(usize::from(ended.err().contains("injected: ")), std::sync::atomic::Ordering::Relaxed);
+        let faults = faults(&stage, &[], &ended);
+        Some(faults.iter().map(|what| format!("{fault}: {what}\n{ended}")).collect())
+    });
+    let met = met.into_inner();
+    assert!(met > rows.len() / 2, "only {met} of {} faults were met", rows.len());
 }
