@@ -52,9 +52,7 @@ fn named(words: &[String]) -> String {
 
 /// Returns an expression for lines that define something whose name holds `pattern`.
 fn defines(pattern: &str) -> String {
-    format!(
-        r"\b(fn|struct|enum|trait|class|interface|def|func|function|type|const)\s+\w*({pattern})"
-    )
+    format!(r"\b(fn|struct|enum|trait|class|interface|def|func|function|type|const)\s+\w*({pattern})")
 }
 
 /// Returns the files that hold the words, most often first.
