@@ -19,8 +19,9 @@ fn main() -> std::io::Result<()> {
         }
         let asked = Asked::read(request);
         if asked.agent != "maia" {
-            let rest =
-                Sse::new().text(&format!("report on {}", asked.task)).finish("stop").usage(100, 20).done();
+            // The facts of the folder go before it.
+            let task = asked.task.lines().next_back().unwrap_or_default();
+            let rest = Sse::new().text(&format!("report on {task}")).finish("stop").usage(100, 20).done();
             let begin = Sse::new().text("working ").cut();
             let reply = Reply::status(200).header("content-type", "text/event-stream");
             return reply.write(begin).hold(&gate).write(rest);
