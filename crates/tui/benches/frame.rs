@@ -84,7 +84,8 @@ fn main() {
     });
     let tasks: Vec<Value> = (0..500)
         .map(|n: usize| {
-            let after = if n % 7 == 0 { vec![] } else { vec![format!("t{}", n / 2), format!("t{}", n / 3)] };
+            let after =
+                if n.is_multiple_of(7) { vec![] } else { vec![format!("t{}", n / 2), format!("t{}", n / 3)] };
             json!({"id": format!("t{n}"), "agent": "a", "task": "t", "after": after})
         })
         .collect();
@@ -95,7 +96,9 @@ fn main() {
     let press = |screen: &mut Screen, code: KeyCode| {
         let _ = key(screen, KeyEvent::new(code, KeyModifiers::NONE), 0);
     };
-    [KeyCode::Home, KeyCode::Enter, KeyCode::Char('4')].map(|code| press(&mut screen, code));
+    for code in [KeyCode::Home, KeyCode::Enter, KeyCode::Char('4')] {
+        press(&mut screen, code);
+    }
     measure("scrolling through a graph of 500 tasks", |n| {
         press(&mut screen, KeyCode::Down);
         frame(&mut screen, n * 250)

@@ -20,6 +20,8 @@ pub enum Action {
         /// The command as written.
         command: String,
     },
+    /// Ends the commands of the person that run.
+    StopShell,
     /// Changes the mode.
     Mode(Mode),
     /// Shows the models, or changes to the one that is named.

@@ -75,7 +75,7 @@ fn always(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
     Some(Vec::new())
 }
 
-/// Ctrl+C: closes what is open over the input, else stops the turn, else clears the input, else leaves.
+/// Ctrl+C: closes what is open over the input, else stops the turn, else a command of the person, else clears the input, else leaves.
 fn interrupt(screen: &mut Screen) -> Vec<Action> {
     if screen.view.overlay.take().is_some() {
         return Vec::new();
@@ -85,6 +85,9 @@ fn interrupt(screen: &mut Screen) -> Vec<Action> {
     }
     if screen.session.turn.is_some() {
         return vec![stop(ActorPath::main())];
+    }
+    if screen.session.shell {
+        return vec![Action::StopShell];
     }
     if !screen.editor.is_empty() {
         let text = screen.editor.take();
@@ -283,6 +286,7 @@ fn input(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
         KeyCode::Esc if screen.editor.is_empty() && screen.session.turn.is_some() => {
             return vec![stop(ActorPath::main())];
         }
+        KeyCode::Esc if screen.editor.is_empty() && screen.session.shell => return vec![Action::StopShell],
         _ => {}
     }
     Vec::new()

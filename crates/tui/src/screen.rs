@@ -45,6 +45,8 @@ pub enum Fact {
     Agents(Vec<(String, String)>),
     /// A text for the transcript.
     Say(String),
+    /// Whether a command of the person runs: Esc and Ctrl+C end it.
+    Shell(bool),
     /// What the session was doing when it was interrupted: one whole line that names the key `r`.
     Interrupted {
         /// The line.
@@ -90,6 +92,8 @@ pub(crate) struct Session {
     /// Number of the turn that runs.
     pub turn: Option<u32>,
     pub ended: bool,
+    /// Whether a command of the person runs.
+    pub shell: bool,
 }
 
 /// Which pane has the keyboard.
@@ -246,6 +250,7 @@ impl Screen {
             Fact::ContextMax(max) => self.session.context_max = max,
             Fact::ContextUsed(used) => self.session.context_used = used,
             Fact::Agents(agents) => self.session.agents = agents,
+            Fact::Shell(runs) => self.session.shell = runs,
             Fact::Say(text) => self.say(Level::Info, visible(&text).into_owned()),
             Fact::Interrupted { text } => {
                 let text = visible_line(&text).into_owned();

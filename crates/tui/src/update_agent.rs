@@ -197,7 +197,8 @@ pub(crate) fn snapshot(screen: &mut Screen, event: &Event, agents: &[AgentView])
         let own = Used { input_tokens: view.input_tokens, output_tokens: view.output_tokens, cost_micros: 0 };
         screen.tree.settle(at, own);
         let Some(node) = screen.tree.node_mut(at) else { continue };
-        node.is_partly_known |= node.began.is_none();
+        // Its beginning would have told its budget.
+        node.is_partly_known |= node.budget == 0;
         node.definition = visible_line(&view.definition).into_owned();
         node.task = kept(&view.task);
         (node.iterations, node.budget, node.tool_calls) = (view.iterations, view.budget, view.tool_calls);

@@ -148,6 +148,17 @@ fn keys_of_french_answer_too() {
 }
 
 #[test]
+fn a_command_of_the_person_is_ended_by_the_keys_that_stop_a_turn() {
+    for stop in ["Esc", "C-c"] {
+        let mut player = Player::new("fresh", Lang::En);
+        player.screen.learn(Fact::Shell(true));
+        assert_eq!(player.play(&format!("@1000 {stop}")), ["StopShell"]);
+        player.screen.learn(Fact::Shell(false));
+        assert!(!player.play("@1100 Esc").contains(&"StopShell".to_owned()));
+    }
+}
+
+#[test]
 fn equal_questions_are_answered_together() {
     let mut player = Player::new("question", Lang::En);
     player.tell(serde_json::json!({

@@ -121,7 +121,7 @@ pub fn list(tasks: &[Task], max: usize, look: &Look<'_>, now: Option<Timestamp>)
         let part = max.saturating_sub(1) / 2;
         let (mut failed, mut running) = (0, 0);
         let mut rank = |at: &usize| {
-            let mut among_first = |count: &mut usize, rank: u8| {
+            let among_first = |count: &mut usize, rank: u8| {
                 *count += 1;
                 if *count <= part { rank } else { 6 }
             };
