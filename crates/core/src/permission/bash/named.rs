@@ -87,13 +87,19 @@ impl<'a> Look<'a> {
             return self.fed(texts.into_iter());
         }
         // What a wrapper runs is a command of its own here, with habits of its own.
-        let inner = unwrap(core).words;
+        let mut is_left_out = vec![false; core.len()];
+        let inner = unwrap(core).words.into_iter().flat_map(|(from, to)| from..to);
+        for at in inner.chain(texts) {
+            if let Some(is_left_out) = is_left_out.get_mut(at) {
+                *is_left_out = true;
+            }
+        }
         let known = self.folders.len();
         self.enter(core);
         let aim = Aim { paths, files, scripts, command: words };
         let mut done = Ok(());
         for (at, word) in core.iter().enumerate().skip(1) {
-            if texts.contains(&at) || inner.iter().any(|&(from, to)| from <= at && at < to) {
+            if is_left_out[at] {
                 continue;
             }
             done = self.word(word, aim);

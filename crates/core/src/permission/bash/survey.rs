@@ -195,6 +195,12 @@ impl Surveyor {
             let inner = unwrap::unwrap(core);
             self.too_much |= inner.too_much;
             for (from, to) in inner.words {
+                // Counted before they are copied: a chain of wrappers has as many words as its length squared.
+                self.words += to - from;
+                if self.words > MAX_WORDS {
+                    self.too_much = true;
+                    return;
+                }
                 self.open_commands.push((core[from..to].to_vec(), depth));
             }
             self.open_lines.extend(inner.lines.into_iter().map(|line| (line, depth + 1)));

@@ -86,6 +86,24 @@ fn wrappers_in_wrappers_are_bounded() {
 }
 
 #[test]
+fn many_commands_in_one_cost_no_memory() {
+    let wide_open = rules(&["Bash"], &["Bash(rm *)"]);
+    for (program, piece) in [
+        ("find .", " -exec"),
+        ("fd x", " -x"),
+        ("env", " -S x"),
+        ("find .", " -exec rm x"),
+        ("xargs", " xargs"),
+        ("git", " -C ./a"),
+    ] {
+        let line = format!("{program}{}", piece.repeat(4_500));
+        assert!(!matches!(judge(&wide_open, &line, &place()), Finding::Allow(_)), "{program}{piece}");
+    }
+    let denied = format!("find . {} -exec rm x ;", "-exec true {} ; ".repeat(30).replace(';', r"\;"));
+    assert!(matches!(judge(&wide_open, &denied, &place()), Finding::Deny(_)));
+}
+
+#[test]
 fn many_documents_do_not_confuse_the_grammars() {
     let mut line = String::new();
     for n in 0..200 {

@@ -25,6 +25,14 @@ pub(super) struct Inner {
     pub moves: bool,
 }
 
+impl Inner {
+    /// Returns whether one more command may be noted: each may be as long as the whole, so they are few.
+    fn has_room(&mut self) -> bool {
+        self.too_much |= self.words.len() + self.lines.len() >= MAX_READINGS;
+        !self.too_much
+    }
+}
+
 /// Returns the name of the program that `word` starts: without its folder.
 pub(super) fn program(word: &Word) -> &str {
     word.text.rsplit('/').next().unwrap_or(&word.text)
@@ -45,7 +53,7 @@ pub(super) fn unwrap(words: &[Word]) -> Inner {
         "find" | "gfind" | "bfs" => find_exec(&texts, &mut inner),
         "fd" | "fdfind" => {
             for (at, text) in texts.iter().enumerate() {
-                if matches!(*text, "-x" | "-X" | "--exec" | "--exec-batch") {
+                if matches!(*text, "-x" | "-X" | "--exec" | "--exec-batch") && inner.has_room() {
                     inner.words.push((at + 2, words.len()));
                 }
             }
@@ -195,7 +203,7 @@ fn line_of(word: &Word) -> String {
 
 fn find_exec(texts: &[&str], inner: &mut Inner) {
     for (at, text) in texts.iter().enumerate() {
-        if matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        if matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir") && inner.has_room() {
             let from = at + 2;
             let ends = |text: &&str| matches!(*text, ";" | "+");
             let length = texts.get(at + 1..).unwrap_or_default().iter().position(ends);
@@ -230,7 +238,9 @@ fn env(words: &[Word], inner: &mut Inner) {
             },
             None => None,
         };
-        if let Some(value) = value {
+        if let Some(value) = value
+            && inner.has_room()
+        {
             // What stands behind is added to the words of the split text.
             let rest: Vec<String> = words.iter().skip(at + 1).map(line_of).collect();
             inner.lines.push(format!("{value} {}", rest.join(" ")));
