@@ -141,6 +141,8 @@ pub struct SessionState {
     folding: bool,
     /// Whether its opening was shown.
     shown: bool,
+    /// Openings before this one: nothing starts before this one is durable (ENGINE 2).
+    openings_before: u32,
     /// Whether agents were started.
     gone: bool,
     /// Orders that came before that. Unbounded: whoever gives them waits for the opening to be shown.
@@ -191,6 +193,7 @@ impl Actor for Session {
             one_turn: args.one_turn,
             folding: args.rebuilt,
             shown: args.shown,
+            openings_before: openings(&args.history),
             gone: false,
             early: Vec::new(),
             asked: false,
@@ -236,6 +239,7 @@ impl Actor for Session {
                 for record in &records {
                     committed(state, record);
                 }
+                go(&myself, state).await?;
             }
             SessionMsg::SpawnBeside { child, call } => {
                 if !state.beside.has(&child, &call) {
@@ -331,11 +335,17 @@ impl Actor for Session {
     }
 }
 
+fn openings(history: &[Arc<Record>]) -> u32 {
+    let openings = history.iter().filter(|record| matches!(record.body, Body::SessionOpened(_)));
+    u32::try_from(openings.count()).unwrap_or(u32::MAX)
+}
+
 /// Starts the scheduler and, where there is something to do, the tree; ends at once where there is not.
 ///
-/// Once, when its opening was shown and, for a session that is rebuilt, its history is there.
+/// Once, when its opening is durable and was shown and, for a session that is rebuilt, its history is there.
 async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(), ActorProcessingErr> {
-    if !state.shown || state.folding || std::mem::replace(&mut state.gone, true) {
+    let is_opened = state.fold.openings > state.openings_before;
+    if !state.shown || state.folding || !is_opened || std::mem::replace(&mut state.gone, true) {
         return Ok(());
     }
     start_scheduler(myself, state).await?;

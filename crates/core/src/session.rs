@@ -33,6 +33,8 @@ pub struct Session {
     pub name: String,
     /// Model of the main agent.
     pub model: String,
+    /// How often it was opened.
+    pub openings: u32,
     /// Number of the last turn, 0 before the first.
     pub turn: u32,
     /// Whether that turn has not ended.
@@ -77,6 +79,7 @@ impl Session {
         self.apart.step(record);
         match &record.body {
             Body::SessionOpened(opened) => {
+                self.openings += 1;
                 self.id.clone_from(&opened.session);
                 self.name.clone_from(&opened.name);
                 self.model.clone_from(&opened.model);

@@ -1,6 +1,7 @@
 //! The real program in a pseudo-terminal, as a person meets it (SPEC section 4, TUI): keys in, a screen out, a real HTTP endpoint.
 
 mod beside;
+mod commands;
 mod crash;
 mod graph;
 mod index;

@@ -155,7 +155,7 @@ fn choose_model(state: &SessionState, model: &str) {
     }
     if elsewhere(model) || elsewhere(&state.fold.model) {
         let now = &state.fold.model;
-        let message = format!("\"{model}\" is not a model of where \"{now}\" is from; the model stays");
+        let message = format!("\"{model}\" comes from elsewhere than \"{now}\"; the model stays");
         return refuse(state, message, "start again with --model; --resume keeps the conversation");
     }
     append(state, vec![Body::ModelChosen { model: model.to_owned() }]);

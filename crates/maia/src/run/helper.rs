@@ -89,6 +89,7 @@ impl Helper {
             Action::Op(op) => self.order(op),
             Action::AskWithFiles { text } => self.ask_with_files(text),
             Action::Shell { command } => self.shell(command),
+            Action::StopShell => self.stop_shells(),
             Action::Mode(mode) => self.mode(mode),
             Action::Model { name: Some(model) } => self.order(Op::Model { model }),
             Action::Model { name: None } => self.list_models(),
@@ -187,6 +188,7 @@ impl Helper {
         let (root, facts, workspace) = (self.root.clone(), self.facts.clone(), self.env.workspace.clone());
         let (shells, cancel) = (self.shells.clone(), Cancel::new());
         shells.lock().unwrap_or_else(PoisonError::into_inner).push(cancel.clone());
+        tell(&self.facts, Fact::Shell(true));
         tokio::spawn(async move {
             let input = serde_json::json!({"command": command});
             let limits = maia_tools::bash::Limits::default();
@@ -194,7 +196,12 @@ impl Helper {
             let output = run.await;
             // Those that have ended are of no more use; this one is asked to end, which changes nothing.
             cancel.cancel();
-            shells.lock().unwrap_or_else(PoisonError::into_inner).retain(|shell| !shell.is_cancelled());
+            let runs = {
+                let mut shells = shells.lock().unwrap_or_else(PoisonError::into_inner);
+                shells.retain(|shell| !shell.is_cancelled());
+                !shells.is_empty()
+            };
+            let _ = facts.send(Fact::Shell(runs)).await;
             let text = format!("$ {command}\n{}", output.text);
             let _ = facts.send(Fact::Say(text.clone())).await;
             let data = format!("<data from=\"a command of the person\">\n{text}\n</data>");
