@@ -300,7 +300,7 @@ fn call_lines(call: &Call, look: &Look<'_>) -> Vec<Line<'static>> {
 /// The graph of a delegation: a picture where one fits, else a list.
 fn task_lines(tasks: &[Task], look: &Look<'_>) -> Vec<Line<'static>> {
     let inner = Look { width: look.width.saturating_sub(4), ..*look };
-    let lines = picture(tasks, Form::Alone, &inner, None).unwrap_or_else(|| list(tasks, TASKS, &inner, None));
+    let lines = picture(tasks, Form::Line, &inner, None).unwrap_or_else(|| list(tasks, TASKS, &inner, None));
     barred(lines, look.theme)
 }
 

@@ -182,7 +182,7 @@ words! {
         "1-4 ←→ page · ↑↓ défiler · [ ] agent · t dire · a redemander · x arrêter · Échap";
     /// Keys of the tree.
     tree_keys: "↑↓ select · ←→ fold · Enter inspect · t tell · a ask again · x stop · Esc back",
-        "↑↓ choisir · ←→ plier · Entrée inspecter · t dire · a redemander · x arrêter · Échap";
+        "↑↓ choisir · ←→ plier · Entrée voir · t dire · a redemander · x arrêter · Échap";
     /// Field.
     definition: "definition", "définition";
     /// Field.
@@ -318,7 +318,7 @@ words! {
     trust_never_short: "never here", "jamais ici";
     /// First screen: what decides.
     start_keys: "Enter accepts what is shown · Esc goes on and saves nothing · Ctrl+C leaves",
-        "Entrée accepte ce qui est montré · Échap continue sans rien garder · Ctrl+C quitte";
+        "Entrée accepte ce qui est montré · Échap continue sans garder · Ctrl+C quitte";
     /// First screen: what decides.
     start_keys_short: "Enter accepts · Esc skips · Ctrl+C leaves", "Entrée accepte · Échap passe · Ctrl+C quitte";
     /// First screen: what decides.

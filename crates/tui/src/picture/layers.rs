@@ -2,7 +2,7 @@
 //!
 //! Pure. A task stands right of all that it waits for (longest path). An edge over several columns passes through
 //! each of them in a row of its own, so that it crosses no task. Where two edges meet before a task, the one could be
-//! taken for a way to where only the other leads: a strict picture is not made then.
+//! taken for a way to where only the other leads: no picture is made then.
 
 use std::collections::BTreeMap;
 
@@ -42,9 +42,7 @@ pub(super) struct Layers {
 }
 
 /// Returns the places for tasks that wait for those in `after`; `None` when a list tells it better.
-///
-/// `strict` when nothing beside the picture names the edges.
-pub(super) fn layers(after: &[&[usize]], strict: bool) -> Option<Layers> {
+pub(super) fn layers(after: &[&[usize]]) -> Option<Layers> {
     let after = &essential(after)?;
     let has_edges = after.iter().any(|before| !before.is_empty());
     if !has_edges {
@@ -56,9 +54,7 @@ pub(super) fn layers(after: &[&[usize]], strict: bool) -> Option<Layers> {
     if rows > MAX_ROWS {
         return None;
     }
-    let gaps = columns
-        .windows(2)
-        .map(|pair| if let [left, right] = pair { nets(left, right, strict) } else { None });
+    let gaps = columns.windows(2).map(|pair| if let [left, right] = pair { nets(left, right) } else { None });
     let gaps = gaps.collect::<Option<Vec<_>>>()?;
     Some(Layers { columns, gaps, rows })
 }
@@ -206,7 +202,7 @@ fn rows(columns: &mut [Vec<Place>]) -> usize {
 }
 
 /// Returns the edges between two columns; `None` when no order of their lanes keeps them apart.
-fn nets(left: &[Place], right: &[Place], strict: bool) -> Option<Vec<Net>> {
+fn nets(left: &[Place], right: &[Place]) -> Option<Vec<Net>> {
     // What leads to the same places shares a lane.
     let mut by_targets: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for place in left.iter().filter(|place| !place.next.is_empty()) {
@@ -223,7 +219,7 @@ fn nets(left: &[Place], right: &[Place], strict: bool) -> Option<Vec<Net>> {
     let turns = |a: &Net, b: &Net| a.from.iter().any(|row| b.to.contains(row));
     // Where two meet before a task, the one further left runs into the other's lane.
     let misleads = |a: &Net, b: &Net| {
-        strict && a.to.iter().any(|row| b.to.contains(row)) && a.to.iter().any(|row| !b.to.contains(row))
+        a.to.iter().any(|row| b.to.contains(row)) && a.to.iter().any(|row| !b.to.contains(row))
     };
     let before = |a: &Net, b: &Net| turns(a, b) || misleads(a, b);
     let straight = (0..nets.len()).filter(|at| !open.contains(at)).map(|at| &nets[at]);
@@ -249,7 +245,7 @@ mod tests {
     type Placed = Vec<Vec<(Option<usize>, usize)>>;
 
     fn placed(after: &[&[usize]]) -> Option<Placed> {
-        let layers = layers(after, true)?;
+        let layers = layers(after)?;
         let column = |column: &Vec<Place>| column.iter().map(|place| (place.task, place.row)).collect();
         Some(layers.columns.iter().map(column).collect())
     }

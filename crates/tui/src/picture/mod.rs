@@ -5,6 +5,8 @@
 
 mod canvas;
 mod layers;
+#[cfg(test)]
+mod tests;
 
 use jiff::Timestamp;
 use maia_protocol::event::TaskState;
@@ -21,11 +23,9 @@ use crate::wrap::{columns, fit};
 /// How tasks are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One line each, and nothing beside the picture names the edges.
-    Alone,
-    /// One line each, beside a list.
-    Listed,
-    /// A box of four rows each, beside a list.
+    /// One line each.
+    Line,
+    /// A box of four rows each.
     Boxed,
 }
 
@@ -45,7 +45,7 @@ pub fn picture(
     now: Option<Timestamp>,
 ) -> Option<Vec<Line<'static>>> {
     let after: Vec<&[usize]> = tasks.iter().map(|task| task.after.as_slice()).collect();
-    let layers = layers::layers(&after, form == Form::Alone)?;
+    let layers = layers::layers(&after)?;
     [Detail::Agent, Detail::Time, Detail::State].into_iter().find_map(|detail| {
         let cards: Vec<Card> = tasks.iter().map(|task| card(task, form, detail, look, now)).collect();
         canvas::draw(&layers, &cards, form, look)
@@ -67,7 +67,7 @@ fn card(task: &Task, form: Form, detail: Detail, look: &Look<'_>, now: Option<Ti
     let head = vec![Span::styled(format!("{sign} "), style), Span::styled(fit(&task.id, 20), theme.title)];
     let agent = Span::styled(format!(" {}", fit(&task.agent, 16)), theme.text);
     let lines = match form {
-        Form::Alone | Form::Listed => {
+        Form::Line => {
             let mut line = head;
             if detail == Detail::Agent {
                 line.push(agent);
@@ -160,7 +160,8 @@ pub fn line(task: &Task, tasks: &[Task], look: &Look<'_>, now: Option<Timestamp>
     if task.after.len() > before.len() {
         after.push_str(&format!(" +{}", task.after.len() - before.len()));
     }
-    // State and name are kept longest.
+    // State and name are kept longest; where they have no room together, the sign tells the state.
+    let state = if columns(&state) + 7 <= look.width { state } else { String::new() };
     let room = look.width.saturating_sub(2 + columns(&state));
     let id = fit(&task.id, room);
     let room = room - columns(&id);
@@ -192,62 +193,4 @@ pub fn counts(tasks: &[Task], words: &'static Words) -> String {
         (count > 0).then(|| format!("{count} {}", state_look(state, &theme, words).1))
     });
     format!("{} {}: {}", tasks.len(), words.tasks, parts.collect::<Vec<_>>().join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use maia_protocol::event::GraphTask;
-
-    use super::*;
-    use crate::graph::Graph;
-    use crate::theme::ThemeName;
-    use crate::words::Lang;
-
-    /// Id of a task, and those of the tasks that it waits for.
-    type Written<'a> = (&'a str, &'a [&'a str]);
-
-    fn drawn(tasks: &[Written<'_>], form: Form, width: usize) -> Option<String> {
-        let told: Vec<GraphTask> = tasks
-            .iter()
-            .map(|(id, after)| GraphTask {
-                id: (*id).to_owned(),
-                agent: "x".to_owned(),
-                after: after.iter().map(|id| (*id).to_owned()).collect(),
-                state: TaskState::Done,
-            })
-            .collect();
-        let call = maia_protocol::CallId::new(&maia_protocol::ActorPath::main(), 1, 1);
-        let theme = Theme::of(ThemeName::Plain);
-        let look = Look { width, theme: &theme, words: Lang::En.words(), markdown: true };
-        let lines = picture(&Graph::of_event(&call, &told).tasks, form, &look, None)?;
-        Some(lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
-    }
-
-    #[test]
-    fn edges_join_what_waits() {
-        let diamond: &[Written<'_>] = &[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["b", "c"])];
-        insta::assert_snapshot!("diamond", drawn(diamond, Form::Listed, 70).expect("a picture"));
-        insta::assert_snapshot!("diamond_boxes", drawn(diamond, Form::Boxed, 70).expect("a picture"));
-        let shapes: [(&str, &[Written<'_>]); 5] = [
-            ("chain", &[("a", &[]), ("b", &["a"]), ("c", &["b"])]),
-            ("all_for_all", &[("a", &[]), ("b", &[]), ("c", &["a", "b"]), ("d", &["a", "b"])]),
-            ("past_one", &[("a", &[]), ("b", &["a"]), ("c", &["a", "b", "d"]), ("d", &[])]),
-            ("many_for_one", &[("a", &[]), ("b", &[]), ("c", &[]), ("d", &["a", "b", "c"])]),
-            (
-                "crossing",
-                &[
-                    ("a", &[]),
-                    ("b", &[]),
-                    ("c", &[]),
-                    ("d", &["a", "c"]),
-                    ("e", &["b"]),
-                    ("f", &["a", "c", "b"]),
-                ],
-            ),
-        ];
-        for (name, tasks) in shapes {
-            insta::assert_snapshot!(name, drawn(tasks, Form::Listed, 90).expect("a picture"));
-        }
-        assert_eq!(drawn(diamond, Form::Listed, 20), None, "too narrow");
-    }
 }

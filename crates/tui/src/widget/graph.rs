@@ -60,7 +60,7 @@ fn one(graph: &Graph, screen: &Screen, look: &Look<'_>, room: usize, page: &mut 
     let now = Some(screen.clock.time);
     page.push(|| Line::styled(fit(&counts(&graph.tasks, look.words), look.width), look.theme.title));
     let boxes = picture(&graph.tasks, Form::Boxed, look, now).filter(|boxes| boxes.len() < room);
-    if let Some(drawn) = boxes.or_else(|| picture(&graph.tasks, Form::Listed, look, now)) {
+    if let Some(drawn) = boxes.or_else(|| picture(&graph.tasks, Form::Line, look, now)) {
         drawn.into_iter().for_each(|line| page.push(|| line));
         page.push(Line::default);
     }
