@@ -9,6 +9,7 @@ mod ansi;
 mod braces;
 mod guard;
 mod habits;
+mod lines;
 mod named;
 mod nest;
 mod outline;

@@ -84,7 +84,10 @@ pub(super) fn read(line: &str) -> Outline {
                 let raw: String = chars[at..end].iter().collect();
                 let is_descriptor =
                     raw.bytes().all(|b| b.is_ascii_digit()) && matches!(chars.get(end), Some('<' | '>'));
-                if !(is_descriptor || part.words.is_empty() && KEYWORDS.contains(&raw.as_str())) {
+                if raw == "{" {
+                    // In a line that is not valid it may begin the body of a function.
+                    close(&mut part, &mut out);
+                } else if !(is_descriptor || part.words.is_empty() && KEYWORDS.contains(&raw.as_str())) {
                     out.add(&mut part, &raw);
                 }
                 at = end;

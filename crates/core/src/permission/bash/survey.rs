@@ -12,7 +12,7 @@ use super::outline::{Goal, Outline, Part};
 use super::strict::{self, Budget, Unread};
 use super::unwrap::{self, program};
 use super::word::Word;
-use super::{split, tree};
+use super::{lines, split, tree};
 use crate::permission::odd;
 use crate::permission::pattern::HOLE;
 
@@ -79,13 +79,17 @@ pub(super) fn survey(line: &str) -> Survey {
                 surveyor.doubt(&outline, &mut doubt);
                 if doubt.is_none() {
                     let second = tree::read(&clean);
-                    if !second.as_ref().is_some_and(|second| second.agrees(&outline)) {
+                    let agrees = second.as_ref().is_some_and(|second| second.agrees(&outline));
+                    if !agrees && !lines::agree(&clean, &outline, &mut surveyor.budget) {
                         doubt = Some("two readings of the command differ".to_owned());
                         let mut second = second.unwrap_or_default();
                         second.reread();
                         surveyor.take(second, 0, false);
                         surveyor.take(split::read(&clean), 0, false);
                     }
+                }
+                if may_be_misread(&clean, &outline) {
+                    surveyor.take(split::read(&clean), 0, false);
                 }
                 surveyor.take(outline, 0, true);
             }
@@ -157,7 +161,7 @@ impl Surveyor {
             } else if self.reads_commands && !self.feeds.is_empty() {
                 // A shell in the line runs what reaches it, and any of these texts may.
                 let feeds = std::mem::take(&mut self.feeds);
-                self.open_lines.extend(feeds.into_iter().map(|feed| (feed, MAX_DEPTH - 1)));
+                self.open_lines.extend(feeds.into_iter().map(|feed| (feed, MAX_DEPTH / 2)));
             } else {
                 return;
             }
@@ -175,7 +179,12 @@ impl Surveyor {
             return;
         }
         match strict::read(line, &mut self.budget) {
-            Ok(outline) => self.take(outline, depth, false),
+            Ok(outline) => {
+                if may_be_misread(line, &outline) {
+                    self.take(split::read(line), depth, false);
+                }
+                self.take(outline, depth, false);
+            }
             Err(Unread::Invalid) => self.take(split::read(line), depth, false),
             Err(Unread::TooMuch) => self.too_much = true,
         }
@@ -301,6 +310,14 @@ impl Surveyor {
             too_much: self.too_much,
         }
     }
+}
+
+/// Returns whether the strict grammar may have missed commands: here-documents within brackets, and `( (` which it takes
+/// for a sum. None of these is allowed; they are searched once more.
+fn may_be_misread(line: &str, outline: &Outline) -> bool {
+    let mut openers =
+        line.split('(').skip(1).map(|between| between.trim_matches([' ', '\t', '\n']).is_empty());
+    (outline.runs && line.contains("<<")) || (outline.odd.is_some() && openers.any(|is_blank| is_blank))
 }
 
 /// Returns `words` without the assignments in front.
