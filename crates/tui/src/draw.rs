@@ -32,7 +32,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     }
     let places = places(screen, area);
     let buffer = frame.buffer_mut();
-    if screen.view.tree == TreeView::Whole {
+    if places.tree == places.body && !places.tree.is_empty() {
         widget::tree::draw(screen, places.tree, buffer);
     } else {
         if screen.view.inspecting {
@@ -135,5 +135,8 @@ fn split_tree(screen: &mut Screen, places: &mut Places) {
         let rows = u16::try_from(agents + 1 + keys_rows).unwrap_or(u16::MAX).min(body.height / 2);
         places.body.height -= rows;
         places.tree = Rect { y: body.y + places.body.height, height: rows, ..body };
+    } else if screen.view.focus == Focus::Tree {
+        // What has the keyboard must be in sight.
+        places.tree = body;
     }
 }

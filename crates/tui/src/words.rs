@@ -183,6 +183,10 @@ words! {
     /// Keys of the tree.
     tree_keys: "↑↓ select · ←→ fold · Enter inspect · t tell · a ask again · x stop · Esc back",
         "↑↓ choisir · ←→ plier · Entrée voir · t dire · a redemander · x arrêter · Échap";
+    /// Keys of the inspector, where there is little room.
+    inspector_keys_short: "1-4 page · t tell · a ask again · x stop · Esc", "1-4 page · t dire · a redemander · x stop · Échap";
+    /// Keys of the tree, where there is little room.
+    tree_keys_short: "Enter see · t tell · a ask again · x stop · Esc", "Entrée voir · t dire · a redemander · x · Échap";
     /// Field.
     definition: "definition", "définition";
     /// Field.

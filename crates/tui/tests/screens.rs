@@ -173,6 +173,17 @@ fn leaving() {
 }
 
 #[test]
+fn what_has_the_keyboard_is_in_sight() {
+    for size in SIZES {
+        let mut screen = screen("tree", Lang::En);
+        shown(&mut screen, size);
+        press(&mut screen, &[(KeyCode::Tab, NONE), (KeyCode::Down, NONE)]);
+        let text = shown(&mut screen, size);
+        assert!(text.contains("▌  ▾◐ reviewer#1"), "{text}");
+    }
+}
+
+#[test]
 fn many_agents() {
     check("many", "many", &[]);
     check("many_whole", "many", &[CTRL_T, (KeyCode::End, NONE)]);

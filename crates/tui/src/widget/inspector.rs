@@ -10,7 +10,7 @@ use crate::screen::{Focus, Page, Screen};
 use crate::tree::{Node, Used};
 use crate::units;
 use crate::visible::visible_line;
-use crate::wrap::{Margin, Piece, columns, fit, fit_end, wrap, wrap_text};
+use crate::wrap::{Margin, Piece, columns, fit_end, wrap, wrap_text};
 
 /// Draws the selected agent.
 pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
@@ -21,7 +21,8 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     let mut place = below(area, 1);
     place.height -= keys_row.min(place.height);
     if keys_row > 0 {
-        let keys = Line::styled(fit(words.inspector_keys, width), theme.dim);
+        let keys =
+            Line::styled(super::keys(&[words.inspector_keys, words.inspector_keys_short], width), theme.dim);
         put(buffer, area, usize::from(area.height - 1), &keys);
     }
     screen.view.page_rows = usize::from(place.height);

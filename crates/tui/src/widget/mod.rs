@@ -53,6 +53,12 @@ pub(crate) fn rule_line(width: usize, title: &str, right: &str, styles: (Style, 
     Line::from(spans)
 }
 
+/// Returns the first of `texts` that fits into `width` columns, else the last one cut.
+pub(crate) fn keys(texts: &[&str], width: usize) -> String {
+    let fitting = texts.iter().find(|text| columns(text) <= width).or(texts.last());
+    fit(fitting.copied().unwrap_or_default(), width)
+}
+
 /// Returns `area` without its first `rows` rows.
 pub(crate) fn below(area: Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);

@@ -1,6 +1,7 @@
 //! The live tree of agents: one row each, with what a person watches for (SPEC section 4, mission T9).
 //!
-//! Columns come in order of use and go one by one as the pane narrows. Only visible rows are made.
+//! Columns come in order of use and go one by one as the pane narrows. Only visible rows are made. How much waits in an
+//! agent's mailbox is not shown: no event tells it.
 
 use maia_protocol::event::WaitingFor;
 use ratatui::buffer::Buffer;
@@ -52,7 +53,7 @@ impl Columns {
 }
 
 /// Columns of a task at least.
-const TASK: usize = 18;
+const TASK: usize = 14;
 
 /// Draws a title and the rows around the selected one.
 pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
@@ -77,12 +78,19 @@ pub(crate) fn draw(screen: &mut Screen, area: Rect, buffer: &mut Buffer) {
     let has_cost = screen.tree.node(0).is_some_and(|main| main.subtree.cost_micros > 0);
     let names = shown.iter().filter_map(|at| screen.tree.node(*at));
     let names = names.map(|node| name_columns(node, screen.words())).max();
-    let title_columns = columns(&titles(screen, hidden)[0]) + 1;
-    let columns = Columns::of(usize::from(area.width), names.unwrap_or(0).max(title_columns), has_cost);
+    // The figures matter more than a long title.
+    let (width, names) = (usize::from(area.width), names.unwrap_or(0));
+    let of = |title: &String| Columns::of(width, names.max(columns(title) + 1), has_cost);
+    let is_whole = |columns: &Columns| columns.tokens > 0 && (columns.cost > 0 || !has_cost);
+    let widths = titles(screen, hidden).iter().map(of).find(is_whole);
+    let columns = widths.unwrap_or_else(|| Columns::of(width, names, has_cost));
     title(screen, area, buffer, &columns, hidden);
     let place = below(area, 1);
     if keys_rows > 0 {
-        let keys = Line::styled(fit(screen.words().tree_keys, usize::from(area.width)), screen.theme.dim);
+        let keys = Line::styled(
+            super::keys(&[screen.words().tree_keys, screen.words().tree_keys_short], usize::from(area.width)),
+            screen.theme.dim,
+        );
         put(buffer, area, usize::from(area.height - 1), &keys);
     }
     for (row, at) in shown.iter().enumerate() {
