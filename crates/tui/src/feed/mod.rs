@@ -94,18 +94,27 @@ impl Feed {
     pub fn push(&mut self, item: Item) -> u64 {
         let gap = self.entries.back().is_some_and(|last| !item.joins(&last.item));
         if self.entries.len() >= self.max + self.older {
-            self.entries.pop_front();
-            self.first += 1;
-            self.is_cut = true;
-            self.older = self.older.saturating_sub(1);
-            // The first item has no blank line before it.
-            if let Some(first) = self.entries.front_mut() {
-                first.laid = None;
-            }
-            self.open.retain(|_, id| *id >= self.first);
+            self.cut();
         }
         self.entries.push_back(Entry { item, seq: self.seq, gap, laid: None });
         self.first + self.entries.len() as u64 - 1
+    }
+
+    /// Lets the first item go, with all others of its record: what is asked for later is what comes before a record.
+    fn cut(&mut self) {
+        let Some(seq) = self.first_seq() else { return };
+        while self.first_seq() == Some(seq) {
+            self.entries.pop_front();
+            self.first += 1;
+            self.older = self.older.saturating_sub(1);
+        }
+        self.is_cut = true;
+        let first = self.first;
+        self.open.retain(|_, id| *id >= first);
+        // The first item has no blank line before it.
+        if let Some(first) = self.entries.front_mut() {
+            first.laid = None;
+        }
     }
 
     /// Tells from which record the items come that are added from now on.
@@ -270,10 +279,16 @@ mod tests {
     fn old_items_go() {
         let mut feed = Feed::new(2);
         for at in 0..5 {
+            feed.fold(at);
             feed.push(Item::text(&format!("t{at}")));
         }
         assert_eq!(shown(&mut feed, 10, 9), ["t3", "", "t4"]);
         assert!(feed.is_cut());
+        // A record goes as a whole.
+        feed.push(Item::text("t4 more"));
+        feed.fold(5);
+        feed.push(Item::text("t5"));
+        assert_eq!(shown(&mut feed, 10, 9), ["t5"]);
     }
 
     #[test]
