@@ -22,6 +22,7 @@ mod pattern;
 mod rule;
 mod shapes;
 mod suggest;
+mod values;
 mod web;
 
 use std::path::Path;

@@ -63,9 +63,23 @@ fn guarded_paths_among_the_words_of_a_command_have_their_verdicts() {
 }
 
 #[test]
+fn everyday_commands_are_not_asked_about_where_rules_cover_them() {
+    let wrong = check("everyday.jsonl");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn variants_of_every_kind_have_their_verdicts() {
+    let wrong = check("variants.jsonl");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn every_thread_gives_the_same_verdicts() {
-    let lines: Vec<String> =
-        ["permissions.jsonl", "more.jsonl", "words.jsonl"].iter().flat_map(|name| cases(name)).collect();
+    let lines: Vec<String> = ["permissions.jsonl", "more.jsonl", "words.jsonl", "variants.jsonl"]
+        .iter()
+        .flat_map(|name| cases(name))
+        .collect();
     let once: Vec<String> = lines.iter().map(|line| answer_to(line)).collect();
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..4)

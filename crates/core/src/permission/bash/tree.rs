@@ -150,7 +150,14 @@ impl<'a> Walk<'a> {
                     if self.out.parts.len() > before { self.out.parts.pop()? } else { Part::default() };
                 let mut later = Vec::new();
                 let mut cursor = node.walk();
+                let mut end = node.child_by_field_name("body").map(|body| body.end_byte());
                 for child in node.children_by_field_name("redirect", &mut cursor) {
+                    // A lone `-` before a here-document is in no node: `git commit -F - <<E`.
+                    if let Some(end) = end.take()
+                        && self.line.get(end..child.start_byte())?.trim_matches([' ', '\t']) == "-"
+                    {
+                        self.out.add_raw(&mut part, "-");
+                    }
                     self.redirect(child, &mut part, &mut later)?;
                 }
                 self.out.parts.push(part);

@@ -59,9 +59,12 @@ pub(super) fn unwrap(words: &[Word]) -> Inner {
             }
         }
         "trap" => inner.lines.extend(rest.iter().find(|word| !word.text.starts_with('-')).map(line_of)),
-        "su" | "runuser" | "script" => {
-            value_lines(rest, &["-c", "--command", "--session-command"], &mut inner)
+        "su" | "runuser" | "script" | "sg" | "pwsh" | "powershell" | "nix-shell" => {
+            value_lines(rest, &["-c", "--command", "--session-command", "-Command", "--run"], &mut inner);
+            with_options(words, name, &mut inner);
         }
+        "at" | "batch" => inner.reads_commands = true,
+        "nodemon" => value_lines(rest, &["-x", "--exec"], &mut inner),
         "git" => git(rest, &mut inner),
         "env" => env(words, &mut inner),
         "flock" => {
@@ -83,11 +86,12 @@ pub(super) fn unwrap(words: &[Word]) -> Inner {
             with_options(words, name, &mut inner);
         }
     }
-    for (runner, subcommands) in RUNNERS {
+    for (runner, subcommands, operands) in RUNNERS {
         if name == *runner
             && let Some(at) = texts.iter().position(|text| subcommands.contains(text))
         {
-            starts(&words[at + 1..], at + 1, &OPEN_ENDED, &mut inner);
+            let wrapper = Wrapper { operands: *operands, ..OPEN_ENDED };
+            starts(&words[at + 1..], at + 1, &wrapper, &mut inner);
         }
     }
     inner.words.retain(|(from, to)| from < to && *to <= words.len());
@@ -146,7 +150,14 @@ fn starts(words: &[Word], shift: usize, wrapper: &Wrapper, inner: &mut Inner) {
         }
         seen.push((at, operands));
         let text = &*word.text;
-        if text == "--" {
+        if text == "-" && wrapper.assigns {
+            // For `env` the same as `-i`.
+            open.push((at + 1, operands));
+        } else if text == "--" {
+            // The operands may stand on either side of it.
+            if operands > 0 {
+                found(words, at + 1, shift, wrapper, inner);
+            }
             found(words, at + 1 + operands, shift, wrapper, inner);
         } else if let Some(long) = text.strip_prefix("--") {
             open.push((at + 1, operands));
@@ -221,6 +232,11 @@ fn value_lines(rest: &[Word], names: &[&str], inner: &mut Inner) {
             } else if let Some(value) = word.text.strip_prefix(name) {
                 inner.lines.push(value.strip_prefix('=').unwrap_or(value).replace(HOLE, "${_}"));
             }
+        }
+        // `-qc` is `-q -c`.
+        let is_cluster = word.text.len() > 2 && word.text.starts_with('-') && !word.text.starts_with("--");
+        if is_cluster && names.contains(&"-c") && word.text.ends_with('c') {
+            inner.lines.extend(rest.get(at + 1).map(line_of));
         }
     }
 }
@@ -313,81 +329,5 @@ fn git(rest: &[Word], inner: &mut Inner) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::split;
-    use super::*;
-
-    fn found_in(command: &str) -> Vec<String> {
-        let words: Vec<Word> =
-            split::words(command).expect("one command").iter().map(|raw| Word::read(raw)).collect();
-        let inner = unwrap(&words);
-        let text = |(from, to): &(usize, usize)| {
-            words[*from..*to].iter().map(|word| &*word.text).collect::<Vec<_>>().join(" ")
-        };
-        inner.words.iter().map(text).chain(inner.lines.iter().map(|line| line.trim().to_owned())).collect()
-    }
-
-    #[test]
-    fn the_command_behind_a_wrapper_is_found() {
-        for (command, expect) in [
-            ("env rm x", "rm x"),
-            ("env -i A=1 -u B rm x", "rm x"),
-            ("env A=1 \\B=2 'C'=3 rm x", "rm x"),
-            ("env -S 'rm -rf x'", "rm -rf x"),
-            ("env -iS'rm x'", "rm x"),
-            ("/usr/bin/env rm x", "rm x"),
-            ("command -p rm x", "rm x"),
-            ("timeout 5 rm x", "rm x"),
-            ("timeout -k 1 --signal KILL 5s rm x", "rm x"),
-            ("timeout --foreground 5 rm x", "rm x"),
-            ("nice -n 5 rm x", "rm x"),
-            ("nice -5 rm x", "rm x"),
-            ("sudo -u bob -- rm x", "rm x"),
-            ("sudo -nu bob A=1 rm x", "rm x"),
-            ("xargs -0 -n1 -P 4 rm x", "rm x"),
-            ("xargs -I {} rm {}", "rm {}"),
-            ("find . -name y -exec rm {} ';' -print", "rm {}"),
-            ("find . -exec rm {} +", "rm {}"),
-            ("fd -e rs -x rm x", "rm x"),
-            ("bash -c 'rm x'", "rm x"),
-            ("bash -lc 'rm x'", "rm x"),
-            ("bash -o pipefail -ec 'rm x' y", "rm x"),
-            ("sh -c \"rm $x\"", "rm ${_}"),
-            ("su bob -c 'rm x'", "rm x"),
-            ("eval rm x", "rm x"),
-            ("trap 'rm x' EXIT", "rm x"),
-            ("watch -n 1 rm x", "rm x"),
-            ("ssh -p 22 host rm x", "rm x"),
-            ("flock -n /tmp/l rm x", "rm x"),
-            ("flock /tmp/l -c 'rm x'", "rm x"),
-            ("git submodule foreach 'rm x'", "rm x"),
-            ("git rebase -x 'rm x' main", "rm x"),
-            ("git -c 'alias.z=!rm x' z", "rm x"),
-            ("uv run rm x", "rm x"),
-            ("busybox rm x", "rm x"),
-            ("stdbuf -oL rm x", "rm x"),
-            ("time -p rm x", "rm x"),
-            ("! rm x", "rm x"),
-            ("parallel rm x ::: a", "rm x"),
-        ] {
-            assert!(
-                found_in(command).iter().any(|found| found == expect),
-                "{command}: {:?}",
-                found_in(command)
-            );
-        }
-    }
-
-    #[test]
-    fn arguments_are_not_taken_for_commands() {
-        for command in
-            ["command -v rm", "git rm x", "bash script.sh rm", "timeout 5 grep rm x", "grep rm x", "env"]
-        {
-            assert!(
-                !found_in(command).iter().any(|found| found.starts_with("rm")),
-                "{command}: {:?}",
-                found_in(command)
-            );
-        }
-    }
-}
+#[path = "unwrap_tests.rs"]
+mod tests;

@@ -289,6 +289,8 @@ impl Reader {
                 [':', '-' | '+' | '?', rest @ ..] | ['-' | '+' | '%' | '#' | '/' | '?', rest @ ..] => {
                     plain(rest)
                 }
+                // A part by numbers: a name there would be evaluated.
+                [':', rest @ ..] => rest.iter().all(|c| c.is_ascii_digit() || matches!(c, ':' | ' ' | '-')),
                 _ => false,
             };
         if understood {

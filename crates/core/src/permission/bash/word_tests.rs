@@ -38,6 +38,8 @@ fn what_is_expanded_becomes_a_hole() {
         ("${x}", "□"),
         ("${x:-a b}", "□"),
         ("${#x}", "□"),
+        ("${x:0:3}", "□"),
+        ("${x: -3}", "□"),
         ("$1$@$?", "□□□"),
         ("$((1 + 2))", "□"),
     ] {
@@ -68,8 +70,8 @@ fn what_runs_is_found_with_its_text() {
 #[test]
 fn what_is_not_on_the_list_is_odd() {
     for raw in [
-        "${x@P}", "${!x}", "${x:=y}", "${a[0]}", "$((x))", "$[1]", "a=(b)", "!(x)", "'open", "\"open",
-        "${open", "a\\", "$'\\q'",
+        "${x@P}", "${!x}", "${x:y}", "${x:0:y}", "${x:=y}", "${a[0]}", "$((x))", "$[1]", "a=(b)", "!(x)",
+        "'open", "\"open", "${open", "a\\", "$'\\q'",
     ] {
         assert!(Word::read(raw).odd.is_some(), "{raw}");
     }

@@ -36,27 +36,49 @@ const PLAIN: Wrapper =
 pub(super) const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "yash", "csh", "tcsh", "posh"];
 
-/// Programs with a subcommand that runs the words after it.
-pub(super) const RUNNERS: &[(&str, &[&str])] = &[
-    ("poetry", &["run"]),
-    ("uv", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("rye", &["run"]),
-    ("conda", &["run"]),
-    ("bundle", &["exec"]),
-    ("npm", &["exec", "x"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("mise", &["exec", "x"]),
-    ("asdf", &["exec"]),
-    ("rustup", &["run"]),
-    ("nix", &["run", "shell"]),
-    ("direnv", &["exec"]),
-    ("op", &["run"]),
-    ("doppler", &["run"]),
-    ("flatpak-spawn", &["--host"]),
+/// Programs with a subcommand that runs the words after it, and how many operands stand between.
+pub(super) const RUNNERS: &[(&str, &[&str], usize)] = &[
+    ("poetry", &["run"], 0),
+    ("uv", &["run"], 0),
+    ("pipenv", &["run"], 0),
+    ("pipx", &["run"], 0),
+    ("pdm", &["run"], 0),
+    ("hatch", &["run"], 0),
+    ("rye", &["run"], 0),
+    ("conda", &["run"], 0),
+    ("mamba", &["run"], 0),
+    ("micromamba", &["run"], 0),
+    ("bundle", &["exec"], 0),
+    ("foreman", &["run"], 0),
+    ("rbenv", &["exec"], 0),
+    ("pyenv", &["exec"], 0),
+    ("nodenv", &["exec"], 0),
+    ("rvm", &["do"], 0),
+    ("npm", &["exec", "x"], 0),
+    ("pnpm", &["exec", "dlx"], 0),
+    ("yarn", &["exec", "dlx"], 0),
+    ("lerna", &["exec"], 0),
+    ("nx", &["exec"], 0),
+    ("volta", &["run"], 0),
+    ("mise", &["exec", "x"], 0),
+    ("asdf", &["exec"], 0),
+    ("rustup", &["run"], 1),
+    ("nix", &["run", "shell", "develop"], 0),
+    ("direnv", &["exec"], 1),
+    ("op", &["run"], 0),
+    ("doppler", &["run"], 0),
+    ("dotenv", &["run"], 0),
+    ("aws-vault", &["exec"], 1),
+    ("chamber", &["exec"], 1),
+    ("flatpak-spawn", &["--host"], 0),
+    ("distrobox", &["enter"], 1),
+    ("toolbox", &["run"], 0),
+    ("ip", &["exec"], 1),
+    ("lxc", &["exec"], 1),
+    ("machinectl", &["shell"], 1),
+    ("perf", &["stat", "record", "trace"], 0),
+    ("start-stop-daemon", &["--exec", "-x"], 0),
+    ("tmux", &["new", "new-session", "neww", "new-window", "splitw", "split-window", "run", "run-shell"], 0),
 ];
 
 /// Returns how `program` runs another program.
@@ -67,7 +89,12 @@ pub(super) fn find(program: &str) -> Option<Wrapper> {
         | "linux32" | "linux64" | "setarch" | "npx" | "bunx" | "pkexec" | "run0" | "systemd-run"
         | "firejail" | "bwrap" | "prlimit" | "cpulimit" | "xvfb-run" | "dbus-run-session" | "cross-env"
         | "dotenv" | "entr" | "valgrind" | "perf" | "hyperfine" | "nsenter" | "unshare" | "gdb" | "lldb"
-        | "faketime" => PLAIN,
+        | "faketime" | "proot" | "tini" | "dumb-init" | "chpst" | "softlimit" | "numactl" | "cgexec"
+        | "ifne" | "tsocks" | "uvx" | "watchexec" | "screen" | "sshpass" | "xterm" | "gnome-terminal"
+        | "konsole" | "alacritty" | "kitty" | "foot" | "urxvt" | "runuser" | "setpriv" | "udocker" => PLAIN,
+        "gosu" | "su-exec" | "setuidgid" | "s6-setuidgid" | "envdir" | "s6-envdir" | "lockf" => {
+            Wrapper { operands: 1, ..PLAIN }
+        }
         "env" => Wrapper {
             short: "uCa",
             flags: "iv0",
@@ -130,7 +157,7 @@ pub(super) fn find(program: &str) -> Option<Wrapper> {
         "watch" => {
             Wrapper { short: "nq", flags: "bcdegptwx", long: &["--interval"], runs: Runs::Line, ..PLAIN }
         }
-        "ssh" => Wrapper {
+        "ssh" | "autossh" | "mosh" => Wrapper {
             short: "bcDEeFIiJLlmOopQRSWw",
             flags: "46AaCfGgKkMNnqsTtVvXxYy",
             operands: 1,
@@ -138,7 +165,7 @@ pub(super) fn find(program: &str) -> Option<Wrapper> {
             ..PLAIN
         },
         "eval" => Wrapper { runs: Runs::Line, ..PLAIN },
-        "parallel" => Wrapper {
+        "parallel" | "sem" => Wrapper {
             short: "jaSNnLPCIdE",
             flags: "kXmuvt0q",
             long: &["--jobs", "--arg-file", "--colsep", "--delay", "--timeout", "--joblog", "--results"],
