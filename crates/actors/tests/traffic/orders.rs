@@ -6,7 +6,9 @@ use maia_actors::journal::JournalMsg;
 use maia_actors::root::RootMsg;
 use maia_actors::session::{Session, SessionArgs, SessionMsg};
 use maia_protocol::event::{EventBody, NoticeEvent};
-use maia_protocol::{ActorPath, Body, NewRecord, Op};
+use maia_protocol::permission::Sandbox;
+use maia_protocol::record::SessionOpened;
+use maia_protocol::{ActorPath, Body, Mode, NewRecord, Op, RuleSet};
 use ractor::{Actor, ActorRef};
 
 use crate::fakes::{self, Options, Told, deaf, record};
@@ -22,6 +24,29 @@ async fn start(session: &fakes::Session) -> ActorRef<SessionMsg> {
         interrupted: false,
     };
     Actor::spawn(None, Session, args).await.expect("it starts").0
+}
+
+/// The opening of the session, as the journal tells that it is durable.
+fn opening() -> SessionMsg {
+    let opened = SessionOpened {
+        session: "s".to_owned(),
+        name: "n".to_owned(),
+        cwd: "/".into(),
+        model: "m".to_owned(),
+        agent: None,
+        agent_hash: String::new(),
+        tools: None,
+        rules: RuleSet::default(),
+        iterations: 1,
+        mode: Mode::Confirm,
+        sandbox: Sandbox::None,
+        headless: false,
+        version: "0".to_owned(),
+        fold: 1,
+        resumed: false,
+        resumes: Vec::new(),
+    };
+    SessionMsg::Committed { records: vec![record(&ActorPath::main(), Body::SessionOpened(opened))] }
 }
 
 fn ask(text: &str) -> SessionMsg {
@@ -64,7 +89,8 @@ async fn begun(mut session: fakes::Session, actor: ActorRef<SessionMsg>) -> Vec<
 async fn two_asks_at_once_begin_one_turn() {
     let session = fakes::Session::open(Options::default()).await;
     let actor = start(&session).await;
-    for message in [SessionMsg::Go, ask("a"), ask("b")] {
+    // The screen is there before the disk has written: nothing begins until both are.
+    for message in [SessionMsg::Go, ask("a"), opening(), ask("b")] {
         actor.cast(message).expect("it runs");
     }
     assert_eq!(begun(session, actor).await, [(1, "a".to_owned())], "the other one joins it");
@@ -76,7 +102,7 @@ async fn an_order_before_the_opening_waits_for_it() {
     let actor = start(&session).await;
     let first = Body::UserMessage { turn: 1, text: "the request".to_owned() };
     let records = vec![record(&ActorPath::main(), first)];
-    for message in [ask("more"), SessionMsg::Committed { records }, SessionMsg::Go] {
+    for message in [opening(), ask("more"), SessionMsg::Committed { records }, SessionMsg::Go] {
         actor.cast(message).expect("it runs");
     }
     assert_eq!(begun(session, actor).await, [], "the first turn is not begun again");
