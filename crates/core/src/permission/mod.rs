@@ -11,6 +11,7 @@
 
 mod advise;
 mod bash;
+mod beside;
 mod calls;
 mod check;
 mod explain;

@@ -11,6 +11,7 @@ use maia_protocol::snapshot::RuleSource;
 
 use super::advise;
 use super::bash::CommandPattern;
+use super::beside;
 use super::paths::PathPattern;
 use super::pattern::Wild;
 use super::web::HostPattern;
@@ -143,7 +144,8 @@ impl Rules {
         for source in sources {
             rules.add(&source.source, &source.rules, &mut faults);
         }
-        advise::beside_bash(&rules, sources, &mut faults);
+        beside::beside_bash(&rules, sources, &mut faults);
+        beside::swallowed(&rules, sources, &mut faults);
         (rules, faults)
     }
 

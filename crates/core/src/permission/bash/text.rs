@@ -72,6 +72,11 @@ impl CommandPattern {
         self.without_options(texts).is_some_and(|text| hit(&text))
     }
 
+    /// Returns whether a deny or ask rule with this pattern catches the command written as `text`.
+    pub fn catches_text(&self, text: &str) -> bool {
+        self.deny.iter().any(|wild| wild.matches(text))
+    }
+
     /// Returns whether the command may be one that this pattern catches, once it is expanded.
     pub(super) fn may_catch(&self, words: &[Word]) -> bool {
         let mut uncertain = false;
