@@ -94,7 +94,7 @@ pub const NUMBERS: &[Number] = &[
         what: "permission verdict, a 200-character command; a 1 MB line",
         others: "",
         reach: "0.1 ms; 0.2 s",
-        bench: None,
+        bench: Some("maia-core/verdict"),
     },
 ];
 
