@@ -106,7 +106,7 @@ pub(super) fn habit(words: &[Word]) -> Habit {
             let text = &*word.text;
             text.starts_with("--in-place")
                 || (text.starts_with('-') && !text.starts_with("--") && text.contains('i'))
-                || text.contains("w ")
+                || text.contains('w')
         };
         if matches!(base, "sed" | "gsed") && !words.iter().skip(1).any(edits) {
             habit.paths = Use::Reads;

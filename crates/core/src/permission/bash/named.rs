@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use super::habits::{Habit, Use, habit, takes_names};
-use super::pieces::{looks_like_name, may_be_guarded, pieces};
+use super::pieces::{defaults, looks_like_name, may_be_guarded, pieces};
 use super::survey::{Survey, Whereabouts};
 use super::text::Texts;
 use super::unwrap::{program, unwrap};
@@ -167,6 +167,9 @@ impl<'a> Look<'a> {
     fn word(&mut self, word: &Word, aim: Aim<'_>) -> Result<(), String> {
         if !self.may_name(word) {
             return Ok(());
+        }
+        for default in defaults(&word.raw) {
+            self.path(default, true, aim)?;
         }
         for piece in pieces(&word.text, aim.scripts) {
             if !piece.contains(HOLE) {

@@ -39,8 +39,27 @@ pub(super) fn pieces(text: &str, script: bool) -> Vec<&str> {
     }
     if script {
         pieces.extend(text.split(SCRIPT_PARTS).filter(|piece| piece.contains(['.', '/', '~', '_'])));
+        pieces.retain(|piece| !is_substitution(piece));
     }
     pieces
+}
+
+/// Returns whether `piece` is the `s/a/b/` of an editor.
+fn is_substitution(piece: &str) -> bool {
+    let mut chars = piece.chars();
+    let (Some('s' | 'y'), Some(delimiter)) = (chars.next(), chars.next()) else { return false };
+    !delimiter.is_alphanumeric()
+        && piece.matches(delimiter).count() >= 3
+        && piece.rsplit(delimiter).next().is_some_and(|flags| flags.chars().all(char::is_alphanumeric))
+}
+
+/// Returns what the raw word may become where a variable is not set: `.env` of `${x:-.env}`.
+pub(super) fn defaults(raw: &str) -> impl Iterator<Item = &str> {
+    raw.split("${").skip(1).filter_map(|rest| {
+        let inside =
+            rest.split('}').next()?.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        inside.trim_start_matches(':').strip_prefix(['-', '+', '='])
+    })
 }
 
 /// Returns whether `text` may hold a guarded path, seen from a folder in which plain names are none.
