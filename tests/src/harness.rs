@@ -103,6 +103,8 @@ impl World {
         set("HOME", self.home().display().to_string());
         set("XDG_STATE_HOME", self.state().display().to_string());
         set("LANG", "C.UTF-8".to_owned());
+        // Servers of whoever runs the tests are not theirs.
+        set("MAIA_LOCAL_SERVERS", String::new());
         set(MARK, self.mark.clone());
         let (binary, cwd) = (self.binary.clone(), self.cwd());
         Maia { binary, cwd, variables, arguments: Vec::new(), input: Input::Nothing }

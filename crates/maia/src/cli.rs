@@ -156,7 +156,7 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
                 let places = Places::find(cwd.as_deref(), &env)?;
                 Ok(code(crate::trust::show(&places)))
             }
-            TrustCommand::List => Ok(code(crate::trust::list_all(&Places::find(None, &env)?))),
+            TrustCommand::List => Ok(code(crate::trust::list_all(&Places::find(None, &env)?)?)),
             TrustCommand::Revoke { folder } => {
                 crate::trust::revoke(&Places::find(None, &env)?, folder.as_deref())
             }

@@ -95,7 +95,9 @@ pub enum Trust {
 pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<String>) -> Result<bool, Failure> {
     let items = items(places);
     match trust {
-        Trust::No => Ok(!items.is_empty() && store::standing(places, &items) == store::Standing::Trusted),
+        // A folder that brings nothing asks nobody.
+        Trust::No if items.is_empty() => Ok(false),
+        Trust::No => Ok(store::standing(places, &items)? == store::Standing::Trusted),
         Trust::All => {
             if for_a_fork(env) {
                 return Err(Failure::usage(
@@ -161,8 +163,11 @@ pub fn show(places: &Places) -> i32 {
 }
 
 /// Runs `maia trust list`.
-pub fn list_all(places: &Places) -> i32 {
-    let lines: Vec<String> = store::all(places)
+///
+/// # Errors
+/// When what was said cannot be read (exit 1).
+pub fn list_all(places: &Places) -> Result<i32, Failure> {
+    let lines: Vec<String> = store::all(places)?
         .into_iter()
         .map(|(folder, said)| match said {
             store::Folder::Trusted { items } => {
@@ -172,9 +177,9 @@ pub fn list_all(places: &Places) -> i32 {
         })
         .collect();
     if lines.is_empty() {
-        return put("no folder is trusted");
+        return Ok(put("no folder is trusted"));
     }
-    put(&lines.join("\n"))
+    Ok(put(&lines.join("\n")))
 }
 
 /// Runs `maia trust revoke`.

@@ -92,7 +92,7 @@ impl Question {
                 })
                 .collect()
         };
-        match (tool.as_str(), field("command"), field("file_path")) {
+        match (tool.as_str(), field("command"), field("path")) {
             ("Bash", Some(command), _) => {
                 let mut body = lines(' ', &format!("$ {command}"));
                 body.extend(rest(&["command"]));
@@ -102,13 +102,13 @@ impl Question {
                 let mut body = lines(' ', path);
                 body.extend(lines('-', field("old_string").unwrap_or_default()));
                 body.extend(lines('+', field("new_string").unwrap_or_default()));
-                body.extend(rest(&["file_path", "old_string", "new_string"]));
+                body.extend(rest(&["path", "old_string", "new_string"]));
                 body
             }
             ("Write", _, Some(path)) => {
                 let mut body = lines(' ', path);
                 body.extend(lines('+', field("content").unwrap_or_default()));
-                body.extend(rest(&["file_path", "content"]));
+                body.extend(rest(&["path", "content"]));
                 body
             }
             ("Delegate", ..) => {
@@ -325,7 +325,8 @@ mod tests {
             subject: Some(Subject { tool: tool.to_owned(), input, why: String::new(), rule: None }),
             since: Timestamp::UNIX_EPOCH,
         };
-        let edit = serde_json::json!({"file_path": "/f", "old_string": "a\nb", "new_string": "c", "replace_all": true});
+        let edit =
+            serde_json::json!({"path": "/f", "old_string": "a\nb", "new_string": "c", "replace_all": true});
         let body = question("Edit", edit).body();
         let lines: Vec<String> = body.into_iter().map(|(sign, line)| format!("{sign}{line}")).collect();
         assert_eq!(lines, [" /f", "-a", "-b", "+c", " replace_all: true"]);

@@ -160,7 +160,7 @@ fn subject_line(subject: &Subject, words: &Words) -> String {
     if let (Some(tasks), "Delegate") = (input.get("tasks").and_then(Value::as_array), subject.tool.as_str()) {
         return format!("Delegate {} {}", tasks.len(), words.tasks);
     }
-    let field = ["command", "file_path", "url", "agent", "pattern"].iter().find_map(|name| input.get(name));
+    let field = ["command", "path", "url", "agent", "pattern"].iter().find_map(|name| input.get(name));
     let what = field.and_then(Value::as_str).map_or_else(|| input.to_string(), str::to_owned);
     let (what, is_cut) = cut(&what, 120);
     format!("{} {what}{}", subject.tool, if is_cut { "…" } else { "" })

@@ -75,7 +75,7 @@ fn event() -> impl Strategy<Value = Value> {
             18 => json!({"type": "tool_result", "id": call, "name": a, "output": b, "is_error": n % 2 == 0,
                 "duration_ms": big, "truncated": false}),
             19 | 20 => json!({"type": "permission_asked", "id": call, "call": call, "tool": if n % 2 == 0 { "Bash" } else { "Edit" },
-                "input": {"command": a, "file_path": b, a.clone(): b}, "why": b, "rule": a}),
+                "input": {"command": a, "path": b, a.clone(): b}, "why": b, "rule": a}),
             21 => json!({"type": "permission_answered", "id": call, "decision": "reject_once", "reason": a, "by": "person"}),
             22 => json!({"type": "snapshot", "questions": [call], "agents": [{"actor": other, "definition": a, "task": b,
                 "iterations": n, "budget": n, "input_tokens": big, "output_tokens": big, "tool_calls": n, "running": [a]}]}),

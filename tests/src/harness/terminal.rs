@@ -47,6 +47,8 @@ pub struct Terminal {
     end: OwnedFd,
     shared: Arc<Shared>,
     shown: String,
+    /// Moments waited in vain.
+    moments: u32,
 }
 
 /// How it ended.
@@ -103,7 +105,7 @@ impl Terminal {
         let told = Told { parser: vt100::Parser::new(some(rows), some(columns), 0), bytes: 0 };
         let shared = Arc::new(Shared { told: Mutex::new(told), news: Condvar::new() });
         read(keys.try_clone().expect("a copy"), shared.clone());
-        Self { child: Mutex::new(child), keys, end, shared, shown }
+        Self { child: Mutex::new(child), keys, end, shared, shown, moments: 0 }
     }
 
     /// Writes keys, as a terminal sends them.
@@ -183,6 +185,25 @@ impl Terminal {
     #[track_caller]
     pub fn wait_for_text(&self, text: &str) -> String {
         self.wait_for(&format!("{text:?} on the screen"), |screen| screen.contains(text))
+    }
+
+    /// Waits a moment for `fits` to hold; `false` when it does not yet. For keys that have to be pressed again.
+    ///
+    /// # Panics
+    /// When it has not held after many such moments.
+    #[track_caller]
+    pub fn comes(&mut self, what: &str, fits: impl Fn(&str) -> bool) -> bool {
+        let told = self.shared.lock();
+        let (told, _) = self
+            .shared
+            .news
+            .wait_timeout_while(told, LOOK, |told| !fits(&told.parser.screen().contents()))
+            .unwrap_or_else(PoisonError::into_inner);
+        let comes = fits(&told.parser.screen().contents());
+        drop(told);
+        self.moments = if comes { 0 } else { self.moments + 1 };
+        assert!(self.moments < 400, "waited in vain: {what}\n{}\n{}", self.shown, framed(&self.screen()));
+        comes
     }
 
     /// Gives the terminal another size.

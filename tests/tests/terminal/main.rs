@@ -5,6 +5,7 @@ mod commands;
 mod crash;
 mod graph;
 mod index;
+mod questions;
 mod start;
 
 /// The program; without faults it is maia as released.

@@ -1,8 +1,19 @@
 //! The first start: what is asked, what is kept, and what is not asked again (SPEC section 3, SAFETY 4).
 
-use maia_tests::harness::{World, definition};
+use maia_tests::harness::{Terminal, World, definition};
 
 use crate::MAIA;
+
+/// Presses Enter until the first page is accepted: it takes no answer in its first moments.
+fn accept(terminal: &mut Terminal) {
+    loop {
+        terminal.press("\r");
+        // Enter on an empty input does nothing.
+        if terminal.comes("the session's screen", |screen| screen.contains("/help")) {
+            return;
+        }
+    }
+}
 
 #[test]
 fn a_new_person_accepts_one_screen_and_is_not_asked_again() {
@@ -15,8 +26,7 @@ fn a_new_person_accepts_one_screen_and_is_not_asked_again() {
     assert!(!page.contains("Bash"), "nothing of Bash is offered: {page}");
     // Letters typed ahead choose and accept nothing.
     terminal.press("what is here?");
-    terminal.press("\r");
-    terminal.wait_for_text("/help");
+    accept(&mut terminal);
     let settings = std::fs::read_to_string(world.home().join(".maia/settings.json")).expect("it was saved");
     assert!(settings.contains("\"Glob(**)\"") && settings.contains("id_{rsa"), "{settings}");
     assert!(!settings.contains("\"model\""), "the demo model is chosen each time: {settings}");
@@ -54,8 +64,7 @@ fn what_a_folder_brings_is_inert_until_a_person_says_yes_to_what_is_shown() {
     // No is the default.
     let mut terminal = world.maia().model("demo").in_terminal(30, 100);
     terminal.wait_for_text(".maia/agents/local/AGENT.md");
-    terminal.press("\r");
-    terminal.wait_for_text("/help");
+    accept(&mut terminal);
     terminal.enter("&local look");
     terminal.wait_for("the agent to be unknown", |screen| {
         screen.contains("local") && !screen.contains("local#1")
@@ -69,8 +78,7 @@ fn what_a_folder_brings_is_inert_until_a_person_says_yes_to_what_is_shown() {
     let mut terminal = world.maia().model("demo").in_terminal(30, 100);
     terminal.wait_for_text(".maia/agents/local/AGENT.md");
     terminal.press("\u{1b}[B");
-    terminal.press("\r");
-    terminal.wait_for_text("/help");
+    accept(&mut terminal);
     terminal.enter("&local look");
     terminal.wait_for_text("local#1");
     terminal.press("\u{4}");

@@ -49,11 +49,16 @@ struct Choice {
 /// Settings that cannot be read or kept, a terminal that is lost.
 pub fn screen(arguments: &mut RunArguments) -> Result<bool, Failure> {
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
-    let settings = settings::load(&places, false)?.settings;
+    let flag = cli::trust(arguments.trust.as_deref());
+    let items = trust::items(&places);
+    let standing = store::standing(&places, &items)?;
+    // The model that a trusted folder names needs no question.
+    let trusted = flag != Trust::No || standing == store::Standing::Trusted;
+    let settings = settings::load(&places, trusted)?.settings;
     let named = settings::model(arguments.model.as_deref(), &Settings::default(), &cli::env);
     let is_new =
         named.is_none() && arguments.resume.is_none() && !places.user().join("settings.json").exists();
-    let brings = untold(arguments, &places);
+    let brings = if flag == Trust::No && standing == store::Standing::Open { items } else { Vec::new() };
     let needs_model = named.is_none() && arguments.resume.is_none() && settings.model.is_none();
     let choices = if is_new || needs_model { choices(&settings)? } else { Vec::new() };
     let settled = named.or_else(|| settings::model(None, &settings, &cli::env));
@@ -106,15 +111,6 @@ pub fn screen(arguments: &mut RunArguments) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Returns what the folder brings of which nothing was said, by flag or before.
-fn untold(arguments: &RunArguments, places: &Places) -> Vec<Item> {
-    if cli::trust(arguments.trust.as_deref()) != Trust::No {
-        return Vec::new();
-    }
-    let items = trust::items(places);
-    if store::standing(places, &items) == store::Standing::Open { items } else { Vec::new() }
-}
-
 /// Returns the starter rules, a line each; tools that are allowed whole share one.
 fn shown_rules() -> Vec<String> {
     let (patterns, whole): (Vec<&str>, Vec<&str>) = ALLOW.iter().partition(|rule| rule.contains('('));
@@ -156,7 +152,8 @@ fn choices(settings: &Settings) -> Result<Vec<Choice>, Failure> {
             }
         },
         Err(_) => {
-            for Found { server, url, models } in local::find(local::SERVERS)? {
+            let limit = local::LOOPBACK_LIMIT;
+            for Found { server, url, models } in local::find(&local::servers(&cli::env), limit)? {
                 for name in models {
                     choices.push(choice(&name, format!("{server} at {url}"), Some(&url)));
                 }

@@ -6,20 +6,30 @@ use futures_util::future::join_all;
 use maia_llm::{Client, ClientConfig, Secret};
 
 use crate::error::Failure;
-use crate::settings::EndpointChoice;
+use crate::settings::{EndpointChoice, Env};
 
 /// The usual places: LiteLLM, Ollama, llama.cpp.
-pub const SERVERS: &[(&str, &str)] = &[
+const SERVERS: &[(&str, &str)] = &[
     ("LiteLLM", "http://127.0.0.1:4000"),
     ("Ollama", "http://127.0.0.1:11434"),
     ("llama.cpp", "http://127.0.0.1:8080"),
 ];
 
 /// How long a server on this machine may take to list its models.
-const LOOPBACK_LIMIT: Duration = Duration::from_millis(300);
+pub const LOOPBACK_LIMIT: Duration = Duration::from_millis(300);
 
 /// How long the endpoint of the settings may take.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(3);
+
+/// Returns where servers are looked for: the usual places, or the addresses of `MAIA_LOCAL_SERVERS`, separated by commas; an
+/// empty one looks nowhere.
+pub fn servers(env: Env<'_>) -> Vec<(String, String)> {
+    let Some(own) = env("MAIA_LOCAL_SERVERS") else {
+        return SERVERS.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
+    };
+    let urls = own.split(',').map(str::trim).filter(|url| !url.is_empty());
+    urls.map(|url| ("a server".to_owned(), url.trim_end_matches('/').to_owned())).collect()
+}
 
 /// A server that answered.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,15 +42,15 @@ pub struct Found {
     pub models: Vec<String>,
 }
 
-/// Asks each of `servers` for its models, all at once; returns those that answered. Blocks.
+/// Asks each of `servers`, names with addresses, for its models, all at once; returns those that answered within `limit`. Blocks.
 ///
 /// # Errors
 /// When no runtime can be started.
-pub fn find(servers: &[(&str, &str)]) -> Result<Vec<Found>, Failure> {
+pub fn find(servers: &[(String, String)], limit: Duration) -> Result<Vec<Found>, Failure> {
     let ask = servers.iter().map(async |(server, url)| {
         let config = ClientConfig::new(format!("{url}/v1/chat/completions"), format!("{url}/v1/models"));
-        let models = list(config, LOOPBACK_LIMIT).await;
-        (!models.is_empty()).then(|| Found { server: (*server).to_owned(), url: (*url).to_owned(), models })
+        let models = list(config, limit).await;
+        (!models.is_empty()).then(|| Found { server: server.clone(), url: url.clone(), models })
     });
     Ok(runtime()?.block_on(join_all(ask)).into_iter().flatten().collect())
 }
@@ -77,6 +87,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn where_servers_are_looked_for_can_be_said() {
+        assert_eq!(servers(&|_| None).len(), SERVERS.len());
+        assert_eq!(servers(&|_| Some(String::new())), []);
+        let own = servers(&|_| Some("http://127.0.0.1:1/, http://127.0.0.1:2".to_owned()));
+        let urls: Vec<_> = own.iter().map(|(_, url)| url.as_str()).collect();
+        assert_eq!(urls, ["http://127.0.0.1:1", "http://127.0.0.1:2"]);
+    }
+
+    #[test]
     fn a_server_that_is_there_is_found_and_one_that_is_not_costs_nothing() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let there = format!("http://{}", listener.local_addr().expect("bound"));
@@ -92,7 +111,8 @@ mod tests {
             write!(socket, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).expect("sent");
             String::from_utf8_lossy(buffer.get(..count).unwrap_or_default()).into_owned()
         });
-        let found = find(&[("gone", &gone), ("there", &there)]).expect("a runtime");
+        let servers = [("gone", gone), ("there", there.clone())].map(|(name, url)| (name.to_owned(), url));
+        let found = find(&servers, Duration::from_secs(60)).expect("a runtime");
         let models = vec!["large".to_owned(), "small".to_owned()];
         assert_eq!(found, [Found { server: "there".to_owned(), url: there, models }]);
         assert!(server.join().expect("no panic").starts_with("GET /v1/models "));

@@ -100,7 +100,7 @@ mod tests {
             block(&mut out, "  = ", text, chars).expect("memory");
             String::from_utf8(out).expect("text")
         };
-        assert_eq!(shown("one\ntwo\x1b[2J\r", 600), "  = one\n    two^[[2J^M\n");
+        assert_eq!(shown("one\ntwo\r\x1b[2J", 600), "  = one\n    two^M^[[2J\n");
         assert_eq!(shown("äöüß", 2), "  = äö\n    [2 more characters]\n");
         assert_eq!(shown("", 600), "  =\n");
     }

@@ -1,6 +1,7 @@
 //! The first screen on a real terminal.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use crossterm::event::Event as Input;
 use ratatui::Terminal;
@@ -11,6 +12,9 @@ use super::{Start, StartAnswer, StartPage, draw};
 use crate::input::Inputs;
 use crate::screen::Setup;
 use crate::terminal::Taken;
+
+/// How long after it was first drawn the screen takes no answer (SAFETY 3).
+const INERT: Duration = Duration::from_millis(crate::question::INERT_MS);
 
 /// Shows the first screen until the person decides; blocks, and must not be called on a thread of a runtime.
 ///
@@ -35,6 +39,7 @@ async fn ask(mut start: Start) -> io::Result<StartAnswer> {
         let _ = crossterm::event::read()?;
     }
     let mut inputs = Inputs::take().await;
+    let shown = Instant::now();
     loop {
         terminal.draw(|frame| draw(frame, &mut start))?;
         tokio::select! {
@@ -42,8 +47,11 @@ async fn ask(mut start: Start) -> io::Result<StartAnswer> {
             _ = terminate.recv() => return Ok(StartAnswer::Leave),
             _ = hang_up.recv() => return Ok(StartAnswer::Leave),
             input = inputs.next() => match input {
-                Some(Input::Key(key)) => if let Some(answer) = start.key(key) {
-                    return Ok(answer);
+                // A key that comes with the picture was pressed for something else; leaving is always meant.
+                Some(Input::Key(key)) => match start.key(key) {
+                    Some(StartAnswer::Go { .. }) if shown.elapsed() < INERT => {}
+                    Some(answer) => return Ok(answer),
+                    None => {}
                 },
                 // A new size is drawn; a pasted text and the mouse do nothing.
                 Some(_) => {}
