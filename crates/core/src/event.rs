@@ -18,11 +18,21 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Returns the events of `record`, in order. `session` is the session's id.
-    pub fn events(&mut self, record: &Record, session: &str) -> Vec<Event> {
+    /// Returns one that begins in the middle: `demo` tells whether the embedded model answers there.
+    pub fn begun(demo: bool) -> Self {
+        Self { demo }
+    }
+
+    /// Takes in a record whose events are not wanted.
+    pub fn see(&mut self, record: &Record) {
         if let Body::SessionOpened(SessionOpened { model, .. }) | Body::ModelChosen { model } = &record.body {
             self.demo = model == DEMO;
         }
+    }
+
+    /// Returns the events of `record`, in order. `session` is the session's id.
+    pub fn events(&mut self, record: &Record, session: &str) -> Vec<Event> {
+        self.see(record);
         let mut out = Out { record, session, demo: self.demo, events: Vec::new() };
         project(&mut out, record);
         out.events
@@ -34,7 +44,8 @@ impl Projection {
     }
 }
 
-/// Returns the events of one record that stands for itself. `session` is the session's id.
+/// Returns the events of one record that stands for itself: nothing that it does not say of the model (see [`Projection`]).
+/// `session` is the session's id.
 pub fn events(record: &Record, session: &str) -> Vec<Event> {
     Projection::default().events(record, session)
 }

@@ -174,20 +174,25 @@ fn mark_blanks(text: &str) -> String {
 /// The texts of one command.
 #[derive(Clone, Debug)]
 pub(in crate::permission) struct Texts {
-    raw: String,
-    seen: String,
+    raw: Rc<str>,
+    seen: Rc<str>,
     /// With the program's folder left out, where it has one.
     based: Vec<String>,
-    raw_inner: String,
-    seen_inner: Option<String>,
+    raw_inner: Rc<str>,
+    seen_inner: Option<Rc<str>>,
     words: Vec<Rc<str>>,
 }
 
 impl Texts {
     /// Makes the texts of the command `words`.
     pub(super) fn new(words: &[Word]) -> Self {
-        let raw = join(words.iter().map(|word| &*word.raw), false);
-        let seen = join(words.iter().map(|word| &*word.text), false);
+        let raw: Rc<str> = join(words.iter().map(|word| &*word.raw), false).into();
+        // Words that are what they look like make one text, whoever reads it.
+        let is_plain = words
+            .iter()
+            .all(|word| Rc::ptr_eq(&word.raw, &word.text) && word.is_fixed() && !word.raw.contains(BLANKS));
+        let seen = || join(words.iter().map(|word| &*word.text), false).into();
+        let seen: Rc<str> = if is_plain { Rc::clone(&raw) } else { seen() };
         let based = match words.split_first() {
             Some((first, rest)) if first.text.contains('/') => {
                 let base = program(first);
@@ -199,9 +204,13 @@ impl Texts {
             }
             _ => Vec::new(),
         };
-        let raw_inner = join(words.iter().map(|word| &*word.raw), true);
-        let is_fixed = words.iter().all(Word::is_fixed);
-        let seen_inner = is_fixed.then(|| join(words.iter().map(|word| &*word.text), true));
+        let (raw_inner, seen_inner) = if is_plain {
+            (Rc::clone(&raw), None)
+        } else {
+            let is_fixed = words.iter().all(Word::is_fixed);
+            let seen = || join(words.iter().map(|word| &*word.text), true).into();
+            (join(words.iter().map(|word| &*word.raw), true).into(), is_fixed.then(seen))
+        };
         Self {
             raw,
             seen,
