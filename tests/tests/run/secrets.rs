@@ -22,12 +22,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn a_key_is_sent_to_its_endpoint_and_seen_nowhere_else() {
     for by_settings in [false, true] {
         let world = World::new(MAIA);
+        // In a file: named in the command itself, such paths are asked about.
+        world.write(
+            "look.sh",
+            "env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/self/environ | tr '\\0' '\\n'\n",
+        );
         let endpoint = Endpoint::start(|asked| match asked.step {
             1 => calls(&[
-                (
-                    "Bash",
-                    json!({"command": "env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/self/environ | tr '\\0' '\\n'"}),
-                ),
+                ("Bash", json!({"command": "sh look.sh"})),
                 (
                     "Bash",
                     json!({"command": "echo MAIA_TEST_MARK=$MAIA_TEST_MARK ${OPENAI_API_KEY:-no key} ${GITHUB_TOKEN:-no token}"}),
