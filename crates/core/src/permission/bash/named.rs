@@ -182,7 +182,9 @@ impl<'a> Look<'a> {
                 let home = self.place.home.display();
                 self.path(&format!("{home}{}", rest.replace(HOLE, anything)), !aim.scripts, aim)?;
             }
-            self.path(&piece.replace(HOLE, ""), word.glob && !aim.scripts, aim)?;
+            // `$name.*` is about files of that name, not about hidden ones.
+            let wild = word.glob && !aim.scripts && rest.is_none();
+            self.path(&piece.replace(HOLE, ""), wild, aim)?;
             if !aim.scripts {
                 self.path(&piece.replace(HOLE, anything), true, aim)?;
             }
@@ -204,10 +206,12 @@ impl<'a> Look<'a> {
                 && !self.is_opened(&path, aim.command)
             {
                 let shown = self.place.show(&path);
-                return Err(format!(
-                    "the command names `{shown}`, a secret path: {why}; a rule `Read({shown})`, or one that is exactly \
-                     this command, opens it"
-                ));
+                let mend = if wild && shapes::is_wild(&shown) {
+                    "only a rule that is exactly this command opens it".to_owned()
+                } else {
+                    format!("a rule `Read({shown})`, or one that is exactly this command, opens it")
+                };
+                return Err(format!("the command names `{shown}`, a secret path: {why}; {mend}"));
             }
             if aim.paths == Use::Writes
                 && let Some(why) = self.protected(&path, wild)
