@@ -4,7 +4,7 @@
 //! - A session that was closed in good order says at its end what it used. Only one that was not is folded.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use maia_journal::{Entries, Fault, JournalError, Position};
 use maia_protocol::outcome::EndReason;
 use maia_protocol::{Body, Seq};
+use serde::Deserialize;
 
 use crate::overview::{self, Overview};
 use crate::reader::Reader;
@@ -25,6 +26,10 @@ const END_BYTES: usize = 32 * 1024;
 /// What a line of the kind `delegated` holds; in a text its quotes would be escaped.
 const DELEGATED: &[u8] = b",\"kind\":\"delegated\",\"body\":{";
 
+/// What lines of the kinds hold that name the model of the main agent.
+const NAMES_MODEL: [&[u8]; 2] =
+    [b",\"kind\":\"session_opened\",\"body\":{", b",\"kind\":\"model_chosen\",\"body\":{"];
+
 /// A session as a list shows it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Glance {
@@ -34,7 +39,7 @@ pub struct Glance {
     pub name: String,
     /// Launch folder.
     pub cwd: PathBuf,
-    /// Model of the main agent.
+    /// Model of the main agent, the last one that it had.
     pub model: String,
     /// When it was first opened.
     pub opened: Option<Timestamp>,
@@ -88,8 +93,13 @@ pub fn glance(dir: &Path) -> Result<Option<Glance>, JournalError> {
         };
     }
     if look_at_end(&entries, &mut glance)? {
-        glance.children =
-            count(dir).map_err(|source| JournalError::Io { doing: "read", path: dir.to_owned(), source })?;
+        let between = between(dir).map_err(|source| JournalError::Io {
+            doing: "read",
+            path: dir.to_owned(),
+            source,
+        })?;
+        glance.children = between.children;
+        glance.model = between.model.unwrap_or(std::mem::take(&mut glance.model));
     } else {
         let (overview, fault) = Reader::beside(dir, Default::default()).overview()?;
         fold(&mut glance, &overview, fault);
@@ -127,6 +137,7 @@ fn fold(glance: &mut Glance, overview: &Overview, fault: Option<Fault>) {
     glance.last = overview.last.or(glance.last);
     (glance.turns, glance.closed) = (overview.turns, overview.closed);
     glance.request.clone_from(&overview.request);
+    glance.model.clone_from(&overview.model);
     glance.children = (overview.agents.len() as u64).saturating_sub(1);
     let tokens = overview.agents.iter().map(|agent| (agent.totals.input_tokens, agent.totals.output_tokens));
     glance.tokens =
@@ -134,22 +145,57 @@ fn fold(glance: &mut Glance, overview: &Overview, fault: Option<Fault>) {
     glance.fault = fault;
 }
 
-/// Counts the agents that were spawned, by the bytes of their first records.
-fn count(dir: &Path) -> io::Result<u64> {
+/// What stands between the first lines and the last ones.
+#[derive(Default)]
+struct Between {
+    /// Agents that were spawned.
+    children: u64,
+    /// The model that was named last.
+    model: Option<String>,
+}
+
+/// Looks for it by the bytes of lines, without reading them one by one.
+fn between(dir: &Path) -> io::Result<Between> {
     let mut file = File::open(dir.join("journal.jsonl"))?;
-    let finder = memchr::memmem::Finder::new(DELEGATED);
-    let (mut buffer, mut kept, mut count) = (vec![0; 256 * 1024], 0, 0);
+    let spawned = memchr::memmem::Finder::new(DELEGATED);
+    let names = NAMES_MODEL.map(memchr::memmem::Finder::new);
+    let longest = NAMES_MODEL.iter().fold(DELEGATED.len(), |longest, text| longest.max(text.len()));
+    let mut found = Between::default();
+    // Where the buffer lies in the file, how much of it was looked at before, and where the last name's body begins.
+    let (mut buffer, mut start, mut kept, mut named) = (vec![0; 256 * 1024], 0_u64, 0, None);
     loop {
         let read = match file.read(&mut buffer[kept..]) {
-            Ok(0) => return Ok(count),
+            Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
         let filled = kept + read;
-        count += finder.find_iter(&buffer[..filled]).count() as u64;
-        // What is kept is shorter than what is looked for: nothing is counted twice.
-        kept = filled.min(DELEGATED.len() - 1);
-        buffer.copy_within(filled - kept..filled, 0);
+        // What ends in the part that was kept has been found before.
+        let ends = |finder: &memchr::memmem::Finder<'_>| -> Vec<usize> {
+            let len = finder.needle().len();
+            finder.find_iter(&buffer[..filled]).map(|at| at + len).filter(|&end| end > kept).collect()
+        };
+        found.children += ends(&spawned).len() as u64;
+        for name in &names {
+            named = named.max(ends(name).last().map(|&end| start + end as u64 - 1));
+        }
+        let keep = filled.min(longest - 1);
+        buffer.copy_within(filled - keep..filled, 0);
+        start += (filled - keep) as u64;
+        kept = keep;
     }
+    if let Some(at) = named {
+        file.seek(io::SeekFrom::Start(at))?;
+        let bodies = serde_json::Deserializer::from_reader(io::BufReader::new(file));
+        // A body that is kept apart names none here: then it is the one of before.
+        found.model = bodies.into_iter::<Named>().next().and_then(Result::ok).map(|named| named.model);
+    }
+    Ok(found)
+}
+
+/// What is read of a body that names a model.
+#[derive(Deserialize)]
+struct Named {
+    model: String,
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use maia_core::event::Projection;
 use maia_core::turn;
 use maia_protocol::outcome::{EndReason, Outcome, Totals};
 use maia_protocol::record::{AfterAnswer, Delegated, SessionOpened};
@@ -42,6 +43,8 @@ pub struct Overview {
     pub closed: Option<EndReason>,
     /// Its agents, in the order in which they began, the main one first.
     pub agents: Vec<AgentOverview>,
+    /// Where the answering model became the embedded one, and where it no longer was, by turns.
+    demo_turns: Vec<Seq>,
     /// Where each of them stands in that order.
     #[serde(skip)]
     places: HashMap<ActorPath, usize>,
@@ -62,7 +65,7 @@ pub struct AgentOverview {
     pub outcome: Option<Outcome>,
     /// Why, when it did not end well.
     pub cause: Option<String>,
-    /// What it used itself.
+    /// What it used itself, in all its lives: a failed agent's end and a second life's tell less than its answers do.
     pub totals: Totals,
     /// When it began.
     pub began: Timestamp,
@@ -74,6 +77,7 @@ impl Overview {
     /// Applies a record.
     pub fn step(&mut self, record: &Record) {
         self.last = Some((record.seq, record.time));
+        self.follow_demo(record);
         match &record.body {
             Body::SessionOpened(opened) => self.opened(record, opened),
             Body::UserMessage { turn, text } => {
@@ -86,7 +90,7 @@ impl Overview {
             Body::SessionClosed { reason, main, .. } => {
                 self.closed = Some(*reason);
                 if let Some(agent) = self.agent(&ActorPath::main()) {
-                    agent.totals = *main;
+                    agent.totals.duration_ms = main.duration_ms;
                 }
             }
             Body::Delegated(delegated) => {
@@ -100,7 +104,8 @@ impl Overview {
                 if let Some(agent) = self.agent(&record.actor) {
                     agent.outcome = Some(finished.outcome);
                     agent.cause = finished.cause.as_deref().map(line);
-                    agent.totals = finished.totals;
+                    let duration_ms = &mut agent.totals.duration_ms;
+                    *duration_ms = duration_ms.saturating_add(finished.totals.duration_ms);
                 }
             }
             Body::ModelAsked { closing: true, .. } => {
@@ -127,11 +132,12 @@ impl Overview {
                 }
             }
             // An agent that has ended works again.
-            other if other.kind() == "asked_again" => {
+            Body::AskedAgain(_) => {
                 if let Some(agent) = self.agent(&record.actor) {
-                    (agent.outcome, agent.cause) = (None, None);
+                    (agent.outcome, agent.cause, agent.closing) = (None, None, false);
                 }
             }
+            Body::ModelChosen { model } => self.answered_by(model),
             _ => {}
         }
     }
@@ -142,7 +148,6 @@ impl Overview {
         }
         self.name.clone_from(&opened.name);
         self.cwd.clone_from(&opened.cwd);
-        self.model.clone_from(&opened.model);
         self.version.clone_from(&opened.version);
         self.opened.get_or_insert(record.time);
         self.openings += 1;
@@ -151,6 +156,34 @@ impl Overview {
             let definition = opened.agent.as_deref().unwrap_or("maia");
             self.begin(record, definition, &opened.model, String::new());
         }
+        self.answered_by(&opened.model);
+    }
+
+    /// The main agent has this model from here on.
+    fn answered_by(&mut self, model: &str) {
+        model.clone_into(&mut self.model);
+        if let Some(agent) = self.agent(&ActorPath::main()) {
+            model.clone_into(&mut agent.model);
+        }
+    }
+
+    fn follow_demo(&mut self, record: &Record) {
+        let before = self.is_demo_at(record.seq);
+        let mut projection = Projection::begun(before);
+        projection.see(record);
+        if projection.is_demo() != before {
+            self.demo_turns.push(record.seq);
+        }
+    }
+
+    /// Tells whether the embedded model answers once record `seq` is there.
+    fn is_demo_at(&self, seq: Seq) -> bool {
+        self.demo_turns.partition_point(|&turn| turn <= seq) % 2 == 1
+    }
+
+    /// Returns what gives the events of record `seq`, one of those that were folded, as the live stream gave them.
+    pub fn projection_at(&self, seq: Seq) -> Projection {
+        Projection::begun(self.is_demo_at(seq))
     }
 
     fn begin(&mut self, record: &Record, definition: &str, model: &str, task: String) {

@@ -21,7 +21,7 @@ use crate::shown::shown_at;
 use crate::words;
 
 /// Version of keys and values; another one is built again.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Records that are added at once.
 const BATCH: usize = 512;

@@ -25,6 +25,8 @@ pub(crate) fn of_record(record: &Record) -> Option<Vec<u32>> {
                 texts(&call.input, &mut add);
             }
         }
+        Body::ModelFailed { failure, .. } => add(&failure.text),
+        Body::AskedAgain(asked) => add(&asked.text),
         Body::ToolDone { output, .. } => add(&output.text),
         Body::Delegated(delegated) => add(&delegated.task),
         Body::ChildFinished(finished) => add(&finished.summary),

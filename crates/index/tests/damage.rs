@@ -137,7 +137,7 @@ fn an_index_that_is_ahead_of_its_journal_is_not_used() {
     // And when another record took the number of the lost one.
     let mut journal = maia_journal::JournalFile::open(dir.path()).expect("it opens").journal;
     drop(caught_up(dir.path()));
-    journal.append(&[record(2, 2, 0, "another"), opened("s", Vec::new())], now()).expect("appended");
+    journal.append(&[record(2, 2, 0, "another"), opened("s", "m", Vec::new())], now()).expect("appended");
     drop(journal);
     is_whole_again(dir.path(), "another record");
 }

@@ -4,12 +4,13 @@ mod support;
 
 use std::ops::ControlFlow;
 
+use maia_core::event::Projection;
 use maia_index::{Reader, Shared, glance, item_of, open, shown_at};
 use maia_journal::{Entries, Journal, JournalError, JournalFile, read_all};
 use maia_protocol::{Body, Seq};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use support::{agent, caught_up, folder, histories, long, now, rebuilt, write};
+use support::{KINDS, agent, caught_up, folder, histories, kind_of, long, now, rebuilt, record, write};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
@@ -68,6 +69,20 @@ proptest! {
         let seen = glance(dir.path()).expect("readable").expect("recorded");
         prop_assert_eq!(seen.children as usize, records.iter().filter(|record| matches!(record.body, Body::Delegated(_))).count());
         prop_assert_eq!((seen.session, seen.last), (overview.0.session, overview.0.last));
+        prop_assert_eq!(seen.model, overview.0.model);
+    }
+
+    /// Events that are made from a part of the journal are those of the whole stream.
+    #[test]
+    fn events_of_a_part_are_those_of_the_stream(history in histories(60)) {
+        let dir = folder();
+        drop(write(dir.path(), "s", &history.concat()));
+        let (overview, _) = Reader::beside(dir.path(), Shared::default()).overview().expect("readable");
+        let mut stream = Projection::default();
+        for record in read_all(dir.path()).expect("readable").0 {
+            let part = overview.projection_at(record.seq).events(&record, "s");
+            prop_assert_eq!(part, stream.events(&record, "s"));
+        }
     }
 
     /// No event of a record is missed by who asks for the items of its actor.
@@ -78,10 +93,17 @@ proptest! {
         for record in read_all(dir.path()).expect("readable").0 {
             let shown = shown_at(&record);
             prop_assert_eq!(&shown[0], &record.actor);
-            for event in maia_core::event::events(&record, "s") {
+            for event in Projection::default().events(&record, "s") {
                 prop_assert!(shown.contains(&item_of(&event)), "{} of {record}", event.actor);
             }
         }
+    }
+}
+
+#[test]
+fn histories_hold_every_kind() {
+    for kind in 0..KINDS {
+        assert_eq!(kind_of(&record(1, kind, 1, "a").body), kind);
     }
 }
 
@@ -107,7 +129,7 @@ fn a_reader_goes_on_from_the_keyframe() {
 #[test]
 fn words_and_outputs_lead_to_their_records() {
     let dir = folder();
-    drop(write(dir.path(), "s", &long(300)));
+    drop(write(dir.path(), "s", &long(1_200)));
     let index = caught_up(dir.path());
     let (records, _) = read_all(dir.path()).expect("readable");
     let text = "word42 and";

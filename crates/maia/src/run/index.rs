@@ -10,7 +10,7 @@ use maia_actors::env::{Committed, SessionEnv};
 use maia_index::{Follower, Poke, Reader, Shared, item_of};
 use maia_journal::JournalError;
 use maia_protocol::event::{EventBody, NoticeEvent};
-use maia_protocol::{ActorPath, Event, Seq};
+use maia_protocol::{ActorPath, Event, Record, Seq};
 
 /// Records of an actor that are read at once when its older items are asked for: some screens full.
 const OLDER: usize = 200;
@@ -63,15 +63,23 @@ pub fn older(
     actor: &ActorPath,
     mut before: Seq,
 ) -> Result<Vec<Arc<Event>>, JournalError> {
+    let mut folded = None;
     loop {
         let records = reader.older(actor, before, OLDER)?;
-        let events = records.iter().flat_map(|record| maia_core::event::events(record, session));
+        // Once, behind the newest of them: which model answered is said by other records.
+        let overview = match folded.take() {
+            Some(overview) => overview,
+            None => reader.overview()?.0,
+        };
+        let project = |record: &Record| overview.projection_at(record.seq).events(record, session);
+        let events = records.iter().flat_map(project);
         let events: Vec<_> = events.filter(|event| item_of(event) == *actor).map(Arc::new).collect();
         match records.first() {
             // Records without an event say nothing about those before them.
             Some(first) if events.is_empty() => before = first.seq,
             _ => return Ok(events),
         }
+        folded = Some(overview);
     }
 }
 
@@ -107,5 +115,23 @@ mod tests {
         assert_eq!(seqs(Seq::MAX), [1, 3]);
         assert_eq!(seqs(3), [1]);
         assert_eq!(seqs(1), [0; 0]);
+    }
+
+    #[test]
+    fn older_events_say_that_the_embedded_model_answers() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (main, child) = (ActorPath::main(), ActorPath::main().child("reader", 1));
+        let told = |actor: &ActorPath| {
+            let (from, text) = ("person".to_owned(), "more".to_owned());
+            NewRecord::new(actor.clone(), Body::Told { from, text })
+        };
+        let chosen = |model: &str| NewRecord::new(main.clone(), Body::ModelChosen { model: model.to_owned() });
+        let records = [told(&child), chosen(maia_protocol::DEMO), told(&child), chosen("m"), told(&child)];
+        let mut journal = JournalFile::open(dir.path()).expect("it opens").journal;
+        journal.append(&records, jiff::Timestamp::now()).expect("appended");
+        let events =
+            older(&SessionIndex::new(dir.path()).reader(), "s", &child, Seq::MAX).expect("readable");
+        let seen: Vec<_> = events.iter().map(|event| (event.seq, event.demo)).collect();
+        assert_eq!(seen, [(1, false), (3, true), (5, false)]);
     }
 }

@@ -31,7 +31,9 @@ pub fn show(out: &mut impl Write, dir: &Path, actor: Option<&str>, json: bool) -
     };
     let records = reader.older(&actor, Seq::MAX, usize::MAX).map_err(|error| unreadable(dir, &error))?;
     drop(reader);
-    let events = records.iter().flat_map(|record| maia_core::event::events(record, &overview.session));
+    let events = records
+        .iter()
+        .flat_map(|record| overview.projection_at(record.seq).events(record, &overview.session));
     let events: Vec<_> = events.filter(|event| item_of(event) == actor).collect();
     let subtrees = overview.subtrees();
     if json {
