@@ -226,9 +226,12 @@ fn recover(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState) {
         // The worker before this one may have held a place; its children may be waiting for it.
         state.env.book.scheduler(SchedulerMsg::GiveBack { agent: state.path.clone() });
     }
+    // Who is to stop at once asks no model first: the stop finds no request, and says that it ended.
+    let stops = state.backlog.iter().any(|message| matches!(message, AgentMsg::Input(Input::Cancel { .. })));
     for effect in effects {
         match effect {
             Effect::Run { call } => execute(state, &call, Stage::Run, true),
+            Effect::AskModel { .. } if stops => {}
             other => carry_out(myself, state, other),
         }
     }
@@ -278,6 +281,10 @@ fn committed(myself: &ActorRef<AgentMsg>, state: &mut AgentWorkerState, records:
         }
         if is_own(record, &state.path) {
             state.under_way = state.under_way.saturating_sub(1);
+        }
+        if let Body::SnapshotTaken(snapshot) = &record.body {
+            // The session may see it later than this agent, which acts on it.
+            state.env.keep_snapshot(record.seq, snapshot);
         }
         if let Body::Delegated(delegated) = &record.body
             && record.actor != state.path

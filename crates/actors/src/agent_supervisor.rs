@@ -341,6 +341,8 @@ fn fail(state: &mut AgentSupervisorState, cause: String) {
             env.book.journal(JournalMsg::Append { records });
         }
         None => {
+            // What stopped this turn is not for the next one.
+            state.stopped_by = None;
             env.book.session(SessionMsg::MainFailed { cause });
         }
     }

@@ -92,6 +92,11 @@ impl SessionEnv {
         self.latest_snapshot().agent(definition).is_some_and(|known| known.hash == hash)
     }
 
+    /// Keeps the snapshot of record `seq`, for whoever sees that record first.
+    pub fn keep_snapshot(&self, seq: Seq, snapshot: &Snapshot) {
+        self.snapshots.entry(seq).or_insert_with(|| Arc::new(snapshot.clone()));
+    }
+
     /// Returns the snapshot that agents are spawned from now.
     pub fn latest_snapshot(&self) -> Arc<Snapshot> {
         let latest = self.snapshots.iter().max_by_key(|entry| *entry.key());

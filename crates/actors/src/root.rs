@@ -111,6 +111,8 @@ pub struct RootState {
     shown: bool,
     /// Whether the person has interrupted: a session that is rebuilt is told again.
     interrupted: bool,
+    /// Whether the person has left: likewise.
+    leaving: bool,
     /// Kept here, so that a restart of the hub loses nobody.
     subscribers: Arc<Subscribers>,
     one_turn: bool,
@@ -146,6 +148,7 @@ impl Actor for Root {
             opening: args.opening,
             shown: false,
             interrupted: false,
+            leaving: false,
             subscribers,
             one_turn: args.one_turn,
             closed: args.closed,
@@ -186,6 +189,7 @@ impl Actor for Root {
             RootMsg::Leave => {
                 // A session that is rebuilt ends with its work too.
                 state.one_turn = true;
+                state.leaving = true;
                 book.session(SessionMsg::Leave);
             }
             RootMsg::Interrupt => {
@@ -292,6 +296,7 @@ async fn start_session(
         rebuilt,
         shown: state.shown,
         interrupted: state.interrupted,
+        leaving: state.leaving,
     };
     let (session, _) = Actor::spawn_linked(None, Session, args, myself.get_cell()).await?;
     state.session.id = Some(session.get_id());

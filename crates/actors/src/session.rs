@@ -30,7 +30,7 @@ use crate::journal::JournalMsg;
 use crate::root::RootMsg;
 use crate::scheduler::{Scheduler, SchedulerArgs};
 
-use orders::{order, stop};
+use orders::{order, stop, wake_main};
 
 /// How long a headless run waits for room on the disk (ENGINE 2).
 const DISK_PATIENCE: Duration = Duration::from_secs(30);
@@ -129,6 +129,8 @@ pub struct SessionArgs {
     pub shown: bool,
     /// Whether the person has interrupted before.
     pub interrupted: bool,
+    /// Whether the person has left before.
+    pub leaving: bool,
 }
 
 /// State of [`Session`].
@@ -201,7 +203,7 @@ impl Actor for Session {
             beside: Children::default(),
             waiting: BTreeMap::new(),
             asking: BTreeSet::new(),
-            leaving: false,
+            leaving: args.leaving,
             scheduler: None,
             main_window: Window::default(),
             scheduler_window: Window::default(),
@@ -271,12 +273,8 @@ impl Actor for Session {
                 // From here on the session ends with what is at work, as a headless one does.
                 state.one_turn = true;
                 state.leaving = true;
-                stop(state, &ActorPath::main());
-                for agent in state.beside.paths() {
-                    stop(state, &agent);
-                }
-                if at_rest(state) {
-                    close(state);
+                if state.gone {
+                    leave(state);
                 }
             }
             SessionMsg::DiskFull => {
@@ -354,7 +352,10 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
         finish(state);
         return Ok(());
     }
-    if state.fold.in_turn || !state.one_turn || !state.fold.open_agents.is_empty() {
+    let is_open = state.fold.in_turn || !state.fold.open_agents.is_empty();
+    // What the person asked before leaving is recorded before it is stopped.
+    let is_asked = !state.one_turn || (state.leaving && !state.early.is_empty());
+    if is_open || is_asked {
         start_main(myself, state).await?;
     } else {
         // Nothing is open and nothing is asked: the last result is given again (ENGINE 7).
@@ -365,6 +366,9 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
     }
     for op in std::mem::take(&mut state.early) {
         order(state, op);
+    }
+    if state.leaving {
+        leave(state);
     }
     Ok(())
 }
@@ -428,7 +432,7 @@ fn at_rest(state: &SessionState) -> bool {
 fn fold(state: &mut SessionState, record: &Record) {
     state.fold.step(record);
     if let Body::SnapshotTaken(snapshot) = &record.body {
-        state.env.snapshots.insert(record.seq, Arc::new((**snapshot).clone()));
+        state.env.keep_snapshot(record.seq, snapshot);
     }
 }
 
@@ -443,6 +447,8 @@ fn committed(state: &mut SessionState, record: &Record) {
         }
         Body::AskedAgain(_) => {
             state.asking.remove(&record.actor);
+            // The main agent has it spawned: one that failed for good between two turns stands up for that.
+            wake_main(state);
         }
         // What was started beside the turn belongs to the run: it ends before it.
         Body::TurnFinished { .. } | Body::ChildFinished(_) if state.one_turn && at_rest(state) => {
@@ -476,6 +482,17 @@ fn close(state: &mut SessionState) {
 fn finish(state: &SessionState) {
     if let Some((reason, result)) = state.fold.closed.clone() {
         let _ = state.root.cast(RootMsg::Closed { reason, result, refusals: state.fold.refusals.clone() });
+    }
+}
+
+/// Stops what is at work, and closes the session when nothing is.
+fn leave(state: &mut SessionState) {
+    stop(state, &ActorPath::main());
+    for agent in state.beside.paths() {
+        stop(state, &agent);
+    }
+    if at_rest(state) {
+        close(state);
     }
 }
 

@@ -35,8 +35,7 @@ pub(super) fn order(state: &mut SessionState, op: Op) {
             append(state, vec![Body::UserMessage { turn: state.fold.turn + 1, text }]);
             state.asked = true;
             // One that failed for good is tried again: its next turn may do better.
-            let main = supervisor_of(&ActorPath::main());
-            state.env.book.supervisor(&main, AgentSupervisorMsg::Begin);
+            wake_main(state);
         }
         Op::Ask { .. } => nobody(state, &ActorPath::main(), "asked: the session is being closed"),
         Op::Spawn { agent, task } => spawn(state, agent, task),
@@ -73,7 +72,16 @@ pub(super) fn order(state: &mut SessionState, op: Op) {
     }
 }
 
+/// Has the main agent's worker started where it failed for good; nothing happens where it is at work.
+pub(super) fn wake_main(state: &SessionState) {
+    let main = supervisor_of(&ActorPath::main());
+    state.env.book.supervisor(&main, AgentSupervisorMsg::Begin);
+}
+
 fn tell(state: &SessionState, actor: &ActorPath, text: String) -> bool {
+    if *actor == ActorPath::main() && !state.fold.in_turn {
+        wake_main(state);
+    }
     let message = AgentSupervisorMsg::ToAgent(Input::Told { from: "the person".to_owned(), text });
     state.env.book.supervisor(&supervisor_of(actor), message)
 }
@@ -93,6 +101,10 @@ fn spawn(state: &SessionState, agent: String, task: String) {
             format!("\"{agent}\" was given no task")
         };
         return refuse(state, message, &format!("&agent task; known agents: {}", names.join(", ")));
+    }
+    if !state.fold.in_turn {
+        // Its record is made by the main agent, which may have failed for good since its last turn.
+        wake_main(state);
     }
     let message = AgentSupervisorMsg::ToAgent(Input::Spawn { agent, task });
     if !state.env.book.supervisor(&supervisor_of(&main), message) {

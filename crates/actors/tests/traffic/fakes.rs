@@ -13,7 +13,7 @@ use maia_actors::event_hub::EventHubMsg;
 use maia_actors::failpoint::Failpoints;
 use maia_actors::journal::JournalMsg;
 use maia_actors::lock_table::LockTableMsg;
-use maia_actors::model_gateway::ModelGatewayMsg;
+use maia_actors::model_gateway::{ModelGatewayMsg, RequestKey};
 use maia_actors::reaper::ReaperMsg;
 use maia_actors::tool_executor::ToolExecutorMsg;
 use maia_core::permission::{Place, Rules};
@@ -82,6 +82,12 @@ pub enum Told {
     Event(ActorPath, EventBody),
     /// Records are to be written.
     Append(Vec<NewRecord>),
+    /// The gateway was asked for an answer.
+    Asked(RequestKey),
+    /// The gateway is to break off a request.
+    BrokenOff(RequestKey),
+    /// The machine at this path has started and asks for its records.
+    Subscribe(ActorPath),
 }
 
 /// A session whose actors are all fakes. What they are told comes out in one order.
@@ -147,6 +153,7 @@ impl Session {
         session.env.book.put(address::event_hub(), Address::EventHub(hub.await));
         let journal = session.relay(|message| match message {
             JournalMsg::Append { records } => Some(Told::Append(records)),
+            JournalMsg::Subscribe { path } => Some(Told::Subscribe(path)),
             _ => None,
         });
         session.env.book.put(address::journal(), Address::Journal(journal.await));
@@ -170,6 +177,16 @@ impl Session {
             _ => None,
         });
         self.env.book.put(path.clone(), Address::Agent(agent.await));
+    }
+
+    /// Puts a gateway there that passes on what it is asked.
+    pub async fn gateway(&self) {
+        let gateway = self.relay(|message| match message {
+            ModelGatewayMsg::Ask { key, .. } => Some(Told::Asked(key)),
+            ModelGatewayMsg::Cancel { key, .. } => Some(Told::BrokenOff(key)),
+            _ => None,
+        });
+        self.env.process.gateway.store(Arc::new(gateway.await));
     }
 
     /// Puts an executor at `path`.

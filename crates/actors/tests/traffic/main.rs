@@ -2,6 +2,7 @@
 
 mod fakes;
 mod gateway;
+mod leaving;
 mod locks;
 mod orders;
 mod places;

@@ -22,6 +22,7 @@ async fn start(session: &fakes::Session) -> ActorRef<SessionMsg> {
         rebuilt: false,
         shown: false,
         interrupted: false,
+        leaving: false,
     };
     Actor::spawn(None, Session, args).await.expect("it starts").0
 }
