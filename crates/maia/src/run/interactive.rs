@@ -15,7 +15,7 @@ use maia_protocol::{Event, Record};
 use maia_tui::{Action, Fact, Options};
 use tokio::sync::mpsc;
 
-use super::helper::{Helper, agents};
+use super::errands::{Errands, agents};
 use super::interrupted::{self, Interrupted};
 use super::tree::{self, Started};
 use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, look, open_session, runtime};
@@ -160,7 +160,7 @@ async fn show(
     let lang = options.setup.lang;
     let mut screen = tokio::spawn(maia_tui::run(options, events, actions));
     started.go();
-    let helper = Helper::new(&started, facts.clone(), arguments.clone());
+    let errands = Errands::new(&started, facts.clone(), arguments.clone());
     let mut closed = started.closed.clone();
     let own = started.env.session.clone();
     let (find, mut found) = mpsc::channel(1);
@@ -175,8 +175,8 @@ async fn show(
         tokio::select! {
             action = asked.recv() => match action {
                 Some(Action::Quit | Action::Interrupted) | None => break,
-                Some(Action::GoOn) if helper.is_used() => {
-                    helper.say("This session has work of its own: leave it first, then: maia --resume NAME");
+                Some(Action::GoOn) if errands.is_used() => {
+                    errands.say("This session has work of its own: leave it first, then: maia --resume NAME");
                 }
                 Some(Action::GoOn) => {
                     go_on = offered.take();
@@ -184,7 +184,7 @@ async fn show(
                         break;
                     }
                 }
-                Some(action) => helper.carry_out(action),
+                Some(action) => errands.carry_out(action),
             },
             Some(found) = found.recv() => {
                 let _ = facts.try_send(Fact::Interrupted { text: found.line(lang) });
@@ -199,7 +199,7 @@ async fn show(
             _ = closed.wait_for(Option::is_some) => break,
         }
     }
-    drop(helper);
+    drop(errands);
     let _ = started.root.cast(RootMsg::Leave);
     let end = tokio::time::timeout(LEAVE_PATIENCE, closed.wait_for(Option::is_some)).await;
     let recorded = matches!(end, Ok(Ok(end)) if end.as_ref().is_some_and(|end| end.recorded));

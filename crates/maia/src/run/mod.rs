@@ -4,9 +4,9 @@
 //! - Nothing is asked of a model before the opening is durable and, with `--json`, shown (ENGINE 2).
 
 mod context;
+mod errands;
 mod files;
 mod first;
-mod helper;
 mod index;
 mod interactive;
 mod interrupted;

@@ -28,8 +28,8 @@ use crate::error::Failure;
 /// How long an endpoint may take to list its models.
 const LIST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the screen is helped with.
-pub struct Helper {
+/// Carries out what the screen asks for.
+pub struct Errands {
     root: ActorRef<RootMsg>,
     env: Arc<SessionEnv>,
     provider: Arc<Provider>,
@@ -47,8 +47,8 @@ pub fn agents(snapshot: &Snapshot) -> Vec<(String, String)> {
     definitions.map(|definition| (definition.name.clone(), definition.description.clone())).collect()
 }
 
-impl Helper {
-    /// Returns the helper of a session that was started; `arguments` are what `/clear` reads everything afresh with.
+impl Errands {
+    /// Returns the errands of a session that was started; `arguments` are what `/clear` reads everything afresh with.
     pub fn new(started: &super::tree::Started, facts: mpsc::Sender<Fact>, arguments: RunArguments) -> Self {
         Self {
             root: started.root.clone(),
@@ -216,7 +216,7 @@ impl Helper {
     }
 }
 
-impl Drop for Helper {
+impl Drop for Errands {
     fn drop(&mut self) {
         self.stop_shells();
     }
