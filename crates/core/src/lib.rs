@@ -5,6 +5,7 @@
 
 pub mod agent_file;
 pub mod apart;
+pub mod data;
 pub mod event;
 pub mod gateway;
 pub mod graph;

@@ -116,7 +116,7 @@ impl Errands {
     fn ask_with_files(&self, text: String) {
         let (root, env, facts) = (self.root.clone(), self.env.clone(), self.facts.clone());
         tokio::task::spawn_blocking(move || {
-            let (text, faults) = with_files(&text, &env.workspace.cwd, &env.workspace.home);
+            let (text, faults) = with_files(&text, &env.workspace, &env.place, &env.rules.load().rules);
             for fault in faults {
                 tell(&facts, Fact::Say(fault));
             }
@@ -204,7 +204,7 @@ impl Errands {
             let _ = facts.send(Fact::Shell(runs)).await;
             let text = format!("$ {command}\n{}", output.text);
             let _ = facts.send(Fact::Say(text.clone())).await;
-            let data = format!("<data from=\"a command of the person\">\n{text}\n</data>");
+            let data = maia_core::data::marked(&[("from", "a command of the person")], &text);
             let _ = root.cast(RootMsg::Op(Op::Tell { actor: ActorPath::main(), text: data }));
         });
     }

@@ -409,7 +409,9 @@ fn prompt(arguments: &RunArguments) -> Result<Option<String>, Failure> {
     };
     Ok(match (asked, piped.is_empty()) {
         (Some(asked), true) => Some(asked.to_owned()),
-        (Some(asked), false) => Some(format!("{asked}\n\n<data from=\"standard input\">\n{piped}\n</data>")),
+        (Some(asked), false) => {
+            Some(format!("{asked}\n\n{}", maia_core::data::marked(&[("from", "standard input")], &piped)))
+        }
         (None, false) => Some(piped),
         (None, true) if wants_input => {
             return Err(Failure::usage("standard input is empty")
