@@ -115,6 +115,8 @@ impl Session {
                     self.refusals.extend(asked);
                 }
             }
+            // A call that was stopped has its result without an answer.
+            Body::ToolDone { call, .. } => self.questions.retain(|open| open.call != *call),
             Body::ModelAsked { closing: true, .. } if !self.closing.contains(&record.actor) => {
                 self.closing.push(record.actor.clone());
             }

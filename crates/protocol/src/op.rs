@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::id::{ActorPath, CallId};
 use crate::permission::Decision;
 
+/// Where the output of a person's own command comes from, as the main agent is told it (mission M11.2).
+pub const OWN_COMMAND: &str = "a command of the person";
+
 /// An order. In JSON: `{"op": "tell", "actor": "maia/reviewer#1", "text": "…"}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]

@@ -49,10 +49,22 @@ pub enum Action {
         /// Only events before this one.
         before: Seq,
     },
-    /// Goes on with what was interrupted, as [`crate::Fact::Interrupted`] offered.
+    /// Goes on with what was interrupted, as [`crate::Fact::Interrupted`] offered; nothing was asked before.
     GoOn,
     /// The person leaves.
     Quit,
     /// A signal or the loss of the terminal ends the run.
     Interrupted,
+}
+
+impl Action {
+    /// Tells whether it gives the session work of its own.
+    pub(crate) fn is_work(&self) -> bool {
+        matches!(
+            self,
+            Self::Op(Op::Ask { .. } | Op::Spawn { .. } | Op::AskAgain { .. })
+                | Self::AskWithFiles { .. }
+                | Self::Shell { .. }
+        )
+    }
 }

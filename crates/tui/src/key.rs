@@ -75,7 +75,7 @@ fn always(screen: &mut Screen, key: KeyEvent) -> Option<Vec<Action>> {
     Some(Vec::new())
 }
 
-/// Ctrl+C: closes what is open over the input, else stops the turn, else a command of the person, else clears the input, else leaves.
+/// Ctrl+C: closes what is open over the input, else stops the turn, else a command of the person, else clears the input; the second one at rest leaves.
 fn interrupt(screen: &mut Screen) -> Vec<Action> {
     if screen.view.overlay.take().is_some() {
         return Vec::new();
@@ -94,13 +94,12 @@ fn interrupt(screen: &mut Screen) -> Vec<Action> {
         screen.history.add(&text);
         return Vec::new();
     }
-    if screen.turn_just_ended() {
-        screen.forget_turn_end();
-        let hint = screen.words().again_leaves;
-        screen.hint(hint);
-        return Vec::new();
+    if screen.leaves_again() {
+        return leave(screen);
     }
-    leave(screen)
+    let hint = screen.words().again_leaves;
+    screen.hint(hint);
+    Vec::new()
 }
 
 /// Returns the order that stops `actor` and all below it.
@@ -303,6 +302,10 @@ fn submit(screen: &mut Screen) -> Vec<Action> {
         }
         Err(Unusable::NoMode) => {
             screen.hint(format!("{} {}", words.unknown_mode, mode_name(screen.session.mode)));
+            // A bare `/mode` has been answered; a mistyped one stays to be mended.
+            if screen.editor.text().trim() == "/mode" {
+                screen.editor.take();
+            }
             return Vec::new();
         }
     };
@@ -315,6 +318,7 @@ fn submit(screen: &mut Screen) -> Vec<Action> {
         screen.history.add(text.trim_end());
     }
     (screen.view.pinned, screen.view.offer) = (false, None);
+    screen.view.asked |= actions.iter().any(Action::is_work);
     actions.into_iter().flat_map(|action| own(screen, action)).collect()
 }
 

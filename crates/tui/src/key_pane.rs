@@ -44,9 +44,15 @@ pub(crate) fn questions(screen: &mut Screen, key: KeyEvent) -> Vec<Action> {
             screen.view.prompt = Some(Prompt { purpose: Purpose::Reason(id), editor: Default::default() });
             Vec::new()
         }
+        'y' | 'Y' => {
+            let hint = screen.words().unknown_question;
+            screen.hint(hint);
+            Vec::new()
+        }
+        // Who begins to write means the input: what follows is text too, and answers nothing.
         _ => {
-            let words = screen.words();
-            screen.hint(format!("{} · {}", words.only_answers, words.tab_writes));
+            screen.editor.insert(letter.encode_utf8(&mut [0; 4]));
+            (screen.view.focus, screen.view.pinned) = (Focus::Input, true);
             Vec::new()
         }
     }

@@ -25,8 +25,8 @@ use crate::words::{Lang, Words};
 const HINT_MS: u64 = 5_000;
 /// Milliseconds between two pictures of the spinner.
 const SPINNER_MS: u64 = 250;
-/// Milliseconds after a turn in which Ctrl+C does not leave: it was meant for the turn.
-const AFTER_TURN_MS: u64 = 1_000;
+/// Milliseconds in which a second Ctrl+C leaves: a lone one was meant for what has just ended.
+const LEAVE_MS: u64 = 2_000;
 
 /// What the caller tells the screen that no event tells.
 #[derive(Clone, Debug)]
@@ -47,7 +47,8 @@ pub enum Fact {
     Say(String),
     /// Whether a command of the person runs: Esc and Ctrl+C end it.
     Shell(bool),
-    /// What the session was doing when it was interrupted: one whole line that names the key `r`.
+    /// What another session was doing when it was interrupted: one whole line that names the key `r`. Nothing is offered
+    /// where the person has asked something already.
     Interrupted {
         /// The line.
         text: String,
@@ -171,6 +172,8 @@ pub(crate) struct View {
     pub overlay: Option<Overlay>,
     pub prompt: Option<Prompt>,
     pub offer: Option<Offer>,
+    /// Whether anything was asked here: then nothing is offered that would leave it.
+    pub asked: bool,
     hint: Option<(String, u64)>,
     /// Rows of the transcript when it was last drawn: what a page key moves by.
     pub page_rows: usize,
@@ -184,7 +187,7 @@ pub(crate) struct Clock {
     pub now_ms: u64,
     pub time: Timestamp,
     last_key_ms: Option<u64>,
-    turn_ended_ms: Option<u64>,
+    leave_ms: Option<u64>,
 }
 
 /// The whole screen.
@@ -212,7 +215,7 @@ impl Screen {
             editor: Editor::default(),
             history: History::of(setup.history),
             view: View::default(),
-            clock: Clock { now_ms: 0, time: Timestamp::UNIX_EPOCH, last_key_ms: None, turn_ended_ms: None },
+            clock: Clock { now_ms: 0, time: Timestamp::UNIX_EPOCH, last_key_ms: None, leave_ms: None },
             theme: Theme::of(setup.theme),
             lang: setup.lang,
             markdown: !setup.raw_markdown,
@@ -252,6 +255,7 @@ impl Screen {
             Fact::Agents(agents) => self.session.agents = agents,
             Fact::Shell(runs) => self.session.shell = runs,
             Fact::Say(text) => self.say(Level::Info, visible(&text).into_owned()),
+            Fact::Interrupted { .. } if self.view.asked => {}
             Fact::Interrupted { text } => {
                 let text = visible_line(&text).into_owned();
                 self.view.offer = Some(Offer { text, drawn_ms: None });
@@ -322,17 +326,13 @@ impl Screen {
     /// Notes that the turn ended now.
     pub(crate) fn turn_ended(&mut self) {
         self.session.turn = None;
-        self.clock.turn_ended_ms = Some(self.clock.now_ms);
     }
 
-    /// Tells whether a turn ended so lately that Ctrl+C was meant for it.
-    pub(crate) fn turn_just_ended(&self) -> bool {
-        self.clock.turn_ended_ms.is_some_and(|ms| self.clock.now_ms.saturating_sub(ms) < AFTER_TURN_MS)
-    }
-
-    /// Notes that the turn's end has been seen.
-    pub(crate) fn forget_turn_end(&mut self) {
-        self.clock.turn_ended_ms = None;
+    /// Notes that the person wants to leave, and tells whether that was said a moment ago too.
+    pub(crate) fn leaves_again(&mut self) -> bool {
+        let now_ms = self.clock.now_ms;
+        let before = self.clock.leave_ms.replace(now_ms);
+        before.is_some_and(|ms| now_ms.saturating_sub(ms) < LEAVE_MS)
     }
 
     /// Returns the number of the spinner's picture.

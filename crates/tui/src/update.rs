@@ -132,6 +132,11 @@ fn session(screen: &mut Screen, time: Timestamp, body: &SessionEvent) {
     }
 }
 
+/// Returns how the output of a command of the person begins, as the main agent is told it.
+fn own_command() -> String {
+    format!("<data from=\"{}\">", maia_protocol::op::OWN_COMMAND)
+}
+
 fn talk(screen: &mut Screen, at: usize, body: &TalkEvent) {
     let Some(node) = screen.tree.node_mut(at) else { return };
     match body {
@@ -149,6 +154,8 @@ fn talk(screen: &mut Screen, at: usize, body: &TalkEvent) {
             let text = if whole.is_some() { format!("{text} …") } else { text };
             node.feed.push_before_stream(Item::Reasoning(text));
         }
+        // The output of the person's own command was shown when it ended.
+        TalkEvent::MessageReceived { text, .. } if text.starts_with(&own_command()) => {}
         TalkEvent::MessageReceived { from, text } => {
             node.feed.push(Item::Told { from: visible_line(from).into_owned(), text: kept(text) });
         }

@@ -78,6 +78,9 @@ pub(crate) fn tool(screen: &mut Screen, time: Timestamp, body: &ToolEvent) {
             });
         }),
         ToolEvent::ToolResult { id, name, output, is_error, duration_ms, .. } => {
+            // A call that has its result, as those of a stopped turn do, waits for nobody.
+            screen.questions.answered(id);
+            screen.count_questions();
             with_agent(screen, id, |node| {
                 let name = visible_line(name);
                 let known = node.running.iter().position(|(running, _)| running.as_ref() == Some(id));

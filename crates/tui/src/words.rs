@@ -144,6 +144,7 @@ words! {
     /// Key that allows all equal questions.
     answer_all: "Y all", "O tout";
     /// How to go back to the input.
+    unknown_question: "what is asked is not known here: n, r or s", "on ne sait pas ici ce qui est demandé : n, r ou s";
     tab_writes: "Tab writes", "Tab pour écrire";
     /// How to give the keyboard to the question.
     tab_answers: "Tab answers", "Tab pour répondre";
@@ -153,7 +154,6 @@ words! {
     unknown_call: "the call is not known here yet: it can be refused or stopped only",
         "l'appel n'est pas encore connu ici : on peut seulement refuser ou arrêter";
     /// Only answer keys count here.
-    only_answers: "the question has the keyboard", "la question a le clavier";
     /// The question was answered while a reason was being written.
     answered_elsewhere: "that question is closed; your text is in the input",
         "cette question est close ; votre texte est dans la saisie";
@@ -256,7 +256,8 @@ words! {
     /// Answers to leaving.
     leaving_keys: "y leave · n stay", "o quitter · n rester";
     /// Press again.
-    again_leaves: "the turn has just ended; once more to leave", "le tour vient de finir ; encore une fois pour quitter";
+    again_leaves: "once more to leave", "encore une fois pour quitter";
+    shell_runs: "a command of yours runs · Esc ends it", "une de vos commandes tourne · Échap l'arrête";
     /// No agents are known.
     no_agents: "no agents are known here", "aucun agent n'est connu ici";
     /// Unknown agent.

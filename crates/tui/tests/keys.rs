@@ -44,7 +44,9 @@ fn the_input_writes_and_sends() {
             (r#"@1000 "/cl" Tab Enter"#, &["Clear"]),
             (r#"@1000 "/help" Enter "y" Esc "/exit" Enter"#, &["Quit"]),
             (r#"@1000 C-d"#, &["Quit"]),
-            (r#"@1000 C-c"#, &["Quit"]),
+            (r#"@1000 C-c"#, &[]),
+            (r#"@1000 C-c @1900 C-c"#, &["Quit"]),
+            (r#"@1000 C-c @9000 C-c"#, &[]),
             (r#"@1000 "text" C-c C-d"#, &["Quit"]),
         ],
     );
@@ -104,8 +106,9 @@ fn a_question_is_answered_by_its_keys_alone() {
             (r#"@1000 @1300 r "too␣wide" Enter"#, &[&reason]),
             ("@1000 @1300 r Enter Enter Esc n", &[&no]),
             ("@1000 @1300 Y", &[&yes]),
-            // Enter, Esc and other letters answer nothing.
-            ("@1000 @1300 Enter Esc o a e x Enter", &[]),
+            // Enter and Esc answer nothing; who writes anything else writes a request, whatever letters follow.
+            ("@1000 @1300 Enter Esc", &[]),
+            ("@1000 @1300 x y n Enter", &[r#"{"op":"ask","text":"xyn"}"#]),
             ("@1000 @1300 C-y C-n C-s", &[]),
             // Too early: it could not be read yet.
             ("@1000 @1299 y", &[]),
@@ -180,6 +183,19 @@ fn a_reason_for_a_closed_question_is_not_lost_and_answers_no_other() {
     }));
     assert!(player.play(r#"@1400 "t" y @9000 y"#).is_empty());
     assert_eq!(player.screen.draft(), "yes butyy");
+}
+
+#[test]
+fn a_question_ends_with_its_call() {
+    let mut player = Player::new("question", Lang::En);
+    for id in [ASKED, "maia:1.3"] {
+        // As a turn that is stopped gives each of its calls.
+        player.tell(serde_json::json!({
+            "type": "tool_result", "id": id, "name": "Bash", "output": "interrupted by the person", "is_error": true,
+            "duration_ms": 0, "truncated": false
+        }));
+    }
+    assert_eq!(player.play(r#"@1000 @1300 "yes" Enter"#), [r#"{"op":"ask","text":"yes"}"#]);
 }
 
 #[test]

@@ -59,6 +59,17 @@ fn what_was_interrupted_goes_on_by_one_key() {
 }
 
 #[test]
+fn an_offer_that_comes_when_something_was_asked_is_none() {
+    for script in [r#"@1000 "hi" Enter"#, r#"@1000 "!ls" Enter"#] {
+        let mut player = Player::new("fresh", Lang::En);
+        assert_eq!(player.play(script).len(), 1, "{script}");
+        player.screen.learn(Fact::Interrupted { text: "M1.1 was interrupted; r goes on".to_owned() });
+        let sent = player.play(r#"@2000 @2300 r Enter"#);
+        assert_eq!(sent, [r#"{"op":"ask","text":"r"}"#], "{script}");
+    }
+}
+
+#[test]
 fn a_model_is_chosen_from_a_list() {
     let play = |script: &str| {
         let mut player = Player::new("fresh", Lang::En);

@@ -47,3 +47,24 @@ fn a_question_about_an_edit_shows_what_goes_and_what_comes() {
     terminal.press("\u{15}\u{4}");
     assert_eq!(terminal.end().code, Some(0));
 }
+
+#[test]
+fn a_turn_that_is_stopped_takes_its_questions_with_it() {
+    let world = World::new(MAIA);
+    let endpoint = Endpoint::start(|asked| match asked.task.contains("first") && !asked.holds("second") {
+        true => calls(&[("Bash", json!({"command": "echo one"})), ("Bash", json!({"command": "echo two"}))]),
+        false => says("The second one is answered."),
+    });
+    let mut terminal = world.maia().endpoint(endpoint.url()).in_terminal(30, 100);
+    terminal.wait_for_text("test-model");
+    terminal.enter("first");
+    terminal.wait_for_text("echo two");
+    terminal.wait_for_text("y once");
+    terminal.press("\u{3}");
+    terminal
+        .wait_for("the questions to go", |screen| !screen.contains("y once") && !screen.contains("question"));
+    terminal.enter("second");
+    terminal.wait_for_text("The second one is answered.");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().code, Some(0));
+}

@@ -276,6 +276,22 @@ impl Events {
         });
     }
 
+    /// Gives up an answer of more than `limit` bytes: nothing of it runs, and asking again would not shorten it.
+    pub(super) fn too_long(&mut self, limit: usize) {
+        let message = format!(
+            "the answer was broken off: it is longer than {} MB and has not ended; ask for less, or look at the server",
+            limit / (1024 * 1024)
+        );
+        self.error.get_or_insert(ModelFailure {
+            kind: FailureKind::BadResponse,
+            status: None,
+            message,
+            transient: false,
+            retry_after_ms: None,
+            text: String::new(),
+        });
+    }
+
     fn fail(&mut self, error: &Value, streaming: bool) {
         self.error = Some(failure::of_error(error, streaming));
     }

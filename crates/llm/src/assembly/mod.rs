@@ -33,6 +33,10 @@ const GRACE_COUNTED: Duration = Duration::from_millis(250);
 /// The most that is kept of a body that is no event stream, in bytes.
 const MAX_WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
+/// The most that is read of an event stream, in bytes: some ten times the longest answer of a model of today. What goes on after
+/// that is no answer, and would fill the memory.
+const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
+
 /// What came in addition, to be shown at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
@@ -60,6 +64,8 @@ pub struct Assembler {
     content_type: String,
     taken_ids: HashSet<String>,
     body: Body,
+    /// Bytes of the event stream so far.
+    streamed: usize,
     lines: Lines,
     events: Events,
 }
@@ -89,8 +95,13 @@ impl Assembler {
                 whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             Body::Events => {
+                self.streamed = self.streamed.saturating_add(bytes.len());
                 let events = &mut self.events;
-                self.lines.push(bytes, |line| events.line(line));
+                if self.streamed > MAX_STREAM_BYTES {
+                    events.too_long(MAX_STREAM_BYTES);
+                } else {
+                    self.lines.push(bytes, |line| events.line(line));
+                }
             }
         }
         self.events.take_deltas()

@@ -216,6 +216,29 @@ fn a_stalled_body_keeps_its_text() {
     }
 }
 
+#[test]
+fn a_stream_without_end_is_given_up() {
+    let mut assembler = Assembler::new(Some("text/event-stream"));
+    let event = format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "x".repeat(1 << 20)}}]}));
+    let mut pushed = 0;
+    while !assembler.is_complete() {
+        assert!(pushed < 64, "it is read on and on");
+        let _ = assembler.push(event.as_bytes());
+        pushed += 1;
+    }
+    let failure = assembler.finish().expect_err("no answer");
+    assert_eq!((failure.kind, failure.transient), (FailureKind::BadResponse, false));
+    assert!(failure.message.contains("longer than 32 MB"), "{}", failure.message);
+
+    // A line that never ends is a stream too.
+    let mut assembler = Assembler::new(Some("text/event-stream"));
+    let _ = assembler.push(b"data: ");
+    for _ in 0..64 {
+        let _ = assembler.push(&vec![b'x'; 1 << 20]);
+    }
+    assert!(assembler.is_complete());
+}
+
 proptest::proptest! {
     #[test]
     fn no_cut_changes_anything(cuts in proptest::collection::vec(0.0..1.0f64, 0..12)) {

@@ -43,6 +43,9 @@ pub(crate) fn draw(screen: &Screen, area: Rect, buffer: &mut Buffer) {
         let agents = if beside == 1 { words.agent } else { words.agents };
         parts.push(format!("{beside} {agents} {}", words.working));
     }
+    if screen.session.shell {
+        parts.push(words.shell_runs.to_owned());
+    }
     if parts.is_empty() {
         return;
     }
