@@ -117,7 +117,7 @@ fn session(screen: &mut Screen, time: Timestamp, body: &SessionEvent) {
         SessionEvent::ConversationCleared => {
             screen.session.context_used = 0;
             if let Some(main) = screen.tree.main_mut() {
-                main.feed.clear();
+                main.feed.begin_anew();
             }
             screen.say(Level::Info, words.cleared.to_owned());
         }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 
 use maia_protocol::{CallId, Seq};
 
-use crate::item::{self, Item};
+use crate::item::{self, Item, Level};
 
 /// Number of the first entry, so high that older ones can be put before it.
 const FIRST: u64 = 1 << 40;
@@ -88,6 +88,17 @@ impl Feed {
     /// Forgets all items.
     pub fn clear(&mut self) {
         *self = Self::new(self.max);
+    }
+
+    /// Forgets all items but the warnings at the end: they were said of what begins now.
+    pub fn begin_anew(&mut self) {
+        let is_warning = |entry: &Entry| matches!(entry.item, Item::Notice { level: Level::Warn, .. });
+        let others = self.entries.iter().rposition(|entry| !is_warning(entry)).map_or(0, |last| last + 1);
+        let warnings = self.entries.split_off(others);
+        self.clear();
+        for warning in warnings {
+            self.push(warning.item);
+        }
     }
 
     /// Adds an item at the end.
