@@ -305,7 +305,11 @@ async fn worker_failed(
         Verdict::Restart => {
             let (cause, n) = (error.to_owned(), state.restarts);
             state.env.live(&state.path, EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
-            start_worker(myself, state).await
+            start_worker(myself, state).await?;
+            if state.call.is_none() {
+                state.env.book.session(SessionMsg::MainRebuilt);
+            }
+            Ok(())
         }
         Verdict::Escalate => {
             fail(

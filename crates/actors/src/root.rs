@@ -12,7 +12,7 @@ use maia_journal::Journal as JournalFile;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::outcome::EndReason;
 use maia_protocol::record::PermissionAsked;
-use maia_protocol::{ActorPath, NewRecord, Op, Record};
+use maia_protocol::{ActorPath, NewRecord, Op, Record, Snapshot};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::watch;
 
@@ -24,7 +24,7 @@ use crate::lock_table::{Holder, LockTableMsg};
 use crate::model_gateway::ModelGatewayMsg;
 use crate::permission_broker::{PermissionBroker, PermissionBrokerArgs, PermissionBrokerMsg};
 use crate::reaper::ReaperMsg;
-use crate::session::{Fresh, Session, SessionArgs, SessionMsg};
+use crate::session::{Session, SessionArgs, SessionMsg};
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub enum RootMsg {
     /// An order from outside.
     Op(Op),
     /// The person begins a new conversation, with what was read afresh.
-    Clear(Box<Fresh>),
+    Clear(Box<Snapshot>),
     /// Something that was to be an order and is none.
     BadOrder {
         /// What is wrong, and where.

@@ -17,7 +17,7 @@ use maia_core::restart::{Verdict, Window};
 use maia_core::session::Session as Fold;
 use maia_protocol::event::{AgentEvent, EventBody};
 use maia_protocol::outcome::{EndReason, Totals};
-use maia_protocol::record::TurnEnd;
+use maia_protocol::record::{Delegated, TurnEnd};
 use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record, Snapshot};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
@@ -25,12 +25,12 @@ use crate::address::{Address, supervisor_of};
 use crate::agent::AgentMsg;
 use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg, forget_executor};
 use crate::children::Children;
-use crate::env::SessionEnv;
+use crate::env::{RulesInForce, SessionEnv};
 use crate::journal::JournalMsg;
 use crate::root::RootMsg;
 use crate::scheduler::{Scheduler, SchedulerArgs};
 
-use orders::{order, stop, wake_main};
+use orders::{clear, order, stop, wake_main};
 
 /// How long a headless run waits for room on the disk (ENGINE 2).
 const DISK_PATIENCE: Duration = Duration::from_secs(30);
@@ -62,9 +62,11 @@ pub enum SessionMsg {
     Op(Op),
     /// The person begins a new conversation of the main agent, with what agents are to know from now on (mission M5.6-clear).
     Clear {
-        /// What was read afresh.
-        fresh: Box<Fresh>,
+        /// What was read afresh: for agents that are spawned from then on, and the main agent; its rules for all.
+        fresh: Box<Snapshot>,
     },
+    /// The main agent's worker was built again: what it had not recorded is lost.
+    MainRebuilt,
     /// The main agent cannot be built again.
     MainFailed {
         /// Why.
@@ -85,14 +87,6 @@ pub enum SessionMsg {
     },
 }
 
-/// What agents are to know, read afresh.
-pub struct Fresh {
-    /// For agents that are spawned from now on, and the main agent.
-    pub snapshot: Snapshot,
-    /// The rules of the moment, for all.
-    pub rules: Rules,
-}
-
 impl SessionMsg {
     fn kind(&self) -> &'static str {
         match self {
@@ -103,6 +97,7 @@ impl SessionMsg {
             Self::Left => "Left",
             Self::Clear { .. } => "Clear",
             Self::Op(_) => "Op",
+            Self::MainRebuilt => "MainRebuilt",
             Self::MainFailed { .. } => "MainFailed",
             Self::Interrupt => "Interrupt",
             Self::Leave => "Leave",
@@ -148,7 +143,7 @@ pub struct SessionState {
     /// Whether agents were started.
     gone: bool,
     /// Orders that came before that. Unbounded: whoever gives them waits for the opening to be shown.
-    early: Vec<Op>,
+    early: Vec<SessionMsg>,
     /// Whether a turn's first record is on the way: what is asked meanwhile joins it.
     asked: bool,
     main: Option<ActorId>,
@@ -157,6 +152,8 @@ pub struct SessionState {
     waiting: BTreeMap<ActorPath, CallId>,
     /// Agents whose `asked_again` is on the way.
     asking: BTreeSet<ActorPath>,
+    /// Agents that the main agent was told to start beside the turn, and whose `delegated` is not durable yet.
+    spawning: usize,
     /// Whether the person is leaving: what still begins is stopped.
     leaving: bool,
     scheduler: Option<ActorId>,
@@ -203,6 +200,7 @@ impl Actor for Session {
             beside: Children::default(),
             waiting: BTreeMap::new(),
             asking: BTreeSet::new(),
+            spawning: 0,
             leaving: args.leaving,
             scheduler: None,
             main_window: Window::default(),
@@ -232,6 +230,12 @@ impl Actor for Session {
                     for record in &records {
                         fold(state, record);
                     }
+                    // It may have failed between a snapshot and its rules.
+                    let snapshots = records.iter().rev().find_map(|record| match &record.body {
+                        Body::SnapshotTaken(snapshot) => Some(snapshot),
+                        _ => None,
+                    });
+                    snapshots.into_iter().for_each(|snapshot| put_in_force(state, snapshot));
                     go(&myself, state).await?;
                 }
             }
@@ -250,10 +254,12 @@ impl Actor for Session {
                 }
             }
             SessionMsg::Left => start_waiting(&myself, state).await?,
-            SessionMsg::Clear { fresh } => orders::clear(state, Some(*fresh)),
-            SessionMsg::Op(op) if !state.gone => state.early.push(op),
+            early @ (SessionMsg::Clear { .. } | SessionMsg::Op(_)) if !state.gone => state.early.push(early),
+            SessionMsg::Clear { fresh } => clear(state, Some(*fresh)),
             SessionMsg::Op(op) => order(state, op),
+            SessionMsg::MainRebuilt => spawns_lost(state),
             SessionMsg::MainFailed { cause } => {
+                spawns_lost(state);
                 if state.fold.in_turn {
                     let body = Body::TurnFinished {
                         turn: state.fold.turn,
@@ -364,8 +370,12 @@ async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(
     if state.interrupted {
         interrupt(state);
     }
-    for op in std::mem::take(&mut state.early) {
-        order(state, op);
+    for message in std::mem::take(&mut state.early) {
+        match message {
+            SessionMsg::Op(op) => order(state, op),
+            SessionMsg::Clear { fresh } => clear(state, Some(*fresh)),
+            _ => {}
+        }
     }
     if state.leaving {
         leave(state);
@@ -425,7 +435,8 @@ fn append(state: &SessionState, bodies: Vec<Body>) {
 /// Tells whether nothing is at work, and nothing that was asked is on the way.
 fn at_rest(state: &SessionState) -> bool {
     let fold = &state.fold;
-    !fold.in_turn && !state.asked && fold.open_agents.is_empty() && state.asking.is_empty()
+    let comes = state.asked || !state.asking.is_empty() || state.spawning > 0;
+    !fold.in_turn && !comes && fold.open_agents.is_empty()
 }
 
 /// Applies a record; agents are spawned from the snapshots that it keeps.
@@ -450,6 +461,11 @@ fn committed(state: &mut SessionState, record: &Record) {
             // The main agent has it spawned: one that failed for good between two turns stands up for that.
             wake_main(state);
         }
+        Body::Delegated(delegated) if is_beside(record, delegated) => {
+            state.spawning = state.spawning.saturating_sub(1);
+        }
+        // The opening's are in force from the start.
+        Body::SnapshotTaken(snapshot) if state.gone => put_in_force(state, snapshot),
         // What was started beside the turn belongs to the run: it ends before it.
         Body::TurnFinished { .. } | Body::ChildFinished(_) if state.one_turn && at_rest(state) => {
             close(state);
@@ -457,6 +473,18 @@ fn committed(state: &mut SessionState, record: &Record) {
         Body::SessionClosed { .. } => finish(state),
         _ => {}
     }
+}
+
+/// Tells whether the person has had the agent started beside the turn.
+fn is_beside(record: &Record, delegated: &Delegated) -> bool {
+    delegated.call.is_beside() && record.actor.parent() == Some(ActorPath::main())
+}
+
+/// Has the rules of a snapshot hold for all; only those of a durable one.
+fn put_in_force(state: &SessionState, snapshot: &Snapshot) {
+    let rules = Rules::compile(&snapshot.rules).0;
+    let revision = state.env.rules.load().revision + 1;
+    state.env.rules.store(Arc::new(RulesInForce { revision, rules }));
 }
 
 /// Appends the session's last record.
@@ -523,12 +551,25 @@ async fn main_failed(
         Verdict::Restart => {
             let n = state.main_window.count();
             state.env.live(&ActorPath::main(), EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
+            spawns_lost(state);
             start_waiting(myself, state).await?;
             start_main(myself, state).await
         }
         Verdict::Escalate => {
             Err(format!("the main agent's supervisor failed again and again: {cause}").into())
         }
+    }
+}
+
+/// The main agent failed with what it was told: agents that it had not started may never begin.
+fn spawns_lost(state: &mut SessionState) {
+    if std::mem::take(&mut state.spawning) == 0 {
+        return;
+    }
+    let message = "the main agent failed while it was to start an agent".to_owned();
+    orders::refuse(state, message, "give the order again if nothing came of it");
+    if state.one_turn && at_rest(state) {
+        close(state);
     }
 }
 

@@ -144,7 +144,7 @@ fn carry_out(command: Command) -> Result<u8, Failure> {
         Command::Run(arguments) => crate::run::run(*arguments),
         Command::Agents { command, trust: flag, cwd } => {
             let places = Places::find(cwd.as_deref(), &env)?;
-            let trusted = crate::trust::decide(&trust(flag.as_deref()), &places, &env)?;
+            let trusted = crate::trust::decide(&trust(flag.as_deref()), &places, &env)?.trusted;
             Ok(code(crate::agents::run(command, &places, trusted)))
         }
         Command::Sessions { command, cwd } => {

@@ -88,16 +88,46 @@ pub enum Trust {
     Hash(String),
 }
 
+/// What was decided of a folder once, for as long as maia runs: what is read again later is held against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Whether what the folder brings counts.
+    pub trusted: bool,
+    /// Hash of what it brought then.
+    digest: String,
+}
+
+impl Decided {
+    /// Tells whether what the folder brings now is what was decided on.
+    pub fn is_as_it_was(&self, places: &Places) -> bool {
+        digest(places, &items(places)) == self.digest
+    }
+}
+
 /// Decides whether the folder is trusted in this run; lists on stderr what that makes count.
 ///
 /// # Errors
 /// A hash that differs, and a bare `--trust` in a run for a stranger's pull request (exit 2).
-pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<String>) -> Result<bool, Failure> {
+pub fn decide(
+    trust: &Trust,
+    places: &Places,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Decided, Failure> {
     let items = items(places);
+    let trusted = counts(trust, places, &items, env)?;
+    Ok(Decided { trusted, digest: digest(places, &items) })
+}
+
+fn counts(
+    trust: &Trust,
+    places: &Places,
+    items: &[Item],
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<bool, Failure> {
     match trust {
         // A folder that brings nothing asks nobody.
         Trust::No if items.is_empty() => Ok(false),
-        Trust::No => Ok(store::standing(places, &items)? == store::Standing::Trusted),
+        Trust::No => Ok(store::standing(places, items)? == store::Standing::Trusted),
         Trust::All => {
             if for_a_fork(env) {
                 return Err(Failure::usage(
@@ -105,11 +135,11 @@ pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<Strin
                 )
                 .mend("name what you looked at: maia trust show, then --trust=HASH"));
             }
-            list(&items);
+            list(items);
             Ok(true)
         }
         Trust::Hash(wanted) => {
-            let found = digest(places, &items);
+            let found = digest(places, items);
             if found != *wanted {
                 return Err(Failure::usage(format!(
                     "what {} brings has the hash {found}, not {wanted}",
@@ -117,7 +147,7 @@ pub fn decide(trust: &Trust, places: &Places, env: &dyn Fn(&str) -> Option<Strin
                 ))
                 .mend("look at what changed with: maia trust show"));
             }
-            list(&items);
+            list(items);
             Ok(true)
         }
     }
@@ -207,6 +237,22 @@ fn put(text: &str) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_put_into_a_folder_later_is_not_what_was_decided_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = Places::new(Path::new("/h"), folder.path(), Path::new("/s"));
+        let agents = folder.path().join(".maia/agents");
+        let put = |name: &str| {
+            std::fs::create_dir_all(agents.join(name)).expect("made");
+            std::fs::write(agents.join(name).join("AGENT.md"), name).expect("written");
+        };
+        put("a");
+        let decided = decide(&Trust::All, &places, &|_| None).expect("decided");
+        assert!(decided.trusted && decided.is_as_it_was(&places));
+        put("b");
+        assert!(!decided.is_as_it_was(&places));
+    }
 
     #[test]
     fn a_strangers_pull_request_is_seen_and_doubt_counts_as_one() {

@@ -41,6 +41,7 @@ impl Row {
             ("session", "Op") | ("permission_broker", "NobodyAnswers") => (Scene::StopWorker, ""),
             ("tool_executor", "LocksRebuilt") => (Scene::Plain, "actor:@locks:Acquire=panic@1,"),
             ("session", "Interrupt") => (Scene::Interrupt, ""),
+            ("session", "MainRebuilt") => (Scene::Plain, "actor:maia:Input=panic@1,"),
             ("session", "MainFailed") => {
                 (Scene::Plain, "actor:maia:Input=panic@1,actor:maia:Input=panic@1,actor:maia:Input=panic@1,")
             }

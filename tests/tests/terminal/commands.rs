@@ -1,9 +1,8 @@
 //! `/clear`, `/model`, `-c`, `a` on a node, `!command`, `@file`: what a person does beside asking (mission M5.6, SPEC section 2).
 
-use maia_test_support::Reply;
-use maia_tests::harness::endpoint::{Asked, calls, says};
-use maia_tests::harness::{Endpoint, Terminal, World};
-use serde_json::json;
+use maia_test_support::{Gate, Reply};
+use maia_tests::harness::endpoint::{Asked, says};
+use maia_tests::harness::{Endpoint, Terminal, World, definition};
 
 use crate::MAIA;
 
@@ -139,19 +138,75 @@ fn a_command_of_the_person_is_ended_by_a_key_and_told_to_the_model() {
 }
 
 #[test]
-fn a_session_with_work_of_its_own_is_not_left_by_one_key() {
+fn a_session_without_a_request_is_not_offered_after_a_kill() {
     let world = World::new(MAIA);
-    let endpoint = listing(|asked| match asked.step {
-        1 => calls(&[("Read", json!({"path": "x"}))]),
-        _ => says("read it"),
-    });
+    let endpoint = listing(|_| says("never asked"));
     let first = world.maia().endpoint(endpoint.url()).in_terminal(30, 100);
     first.wait_for_text("test-model");
-    // Nothing was asked: there is nothing to go on with.
     first.signal(rustix::process::Signal::KILL);
     first.end();
     let second = world.maia().endpoint(endpoint.url()).in_terminal(30, 100);
     let screen = second.wait_for_text("/help");
     assert!(!screen.contains("interrupted"), "{screen}");
     leave(second);
+}
+
+#[test]
+fn a_session_with_work_of_its_own_is_not_left_by_one_key() {
+    let world = World::new(MAIA);
+    let gate = Gate::new();
+    let endpoint = listing({
+        let gate = gate.clone();
+        move |asked| {
+            if asked.holds("the first work") {
+                Reply::status(200).header("content-type", "text/event-stream").hold(&gate)
+            } else {
+                says("answered here")
+            }
+        }
+    });
+    let mut first = world.maia().endpoint(endpoint.url()).in_terminal(30, 100);
+    first.wait_for_text("test-model");
+    first.enter("the first work");
+    endpoint.wait_for("the request", |counts| counts.in_flight == 1);
+    first.signal(rustix::process::Signal::KILL);
+    first.end();
+    let mut second = world.maia().endpoint(endpoint.url()).in_terminal(30, 100);
+    let notice = second.wait_for_text("interrupted: ");
+    assert!(notice.contains("the first work"), "{notice}");
+    second.enter("something else");
+    second.wait_for_text("answered here");
+    second.press("r");
+    second.wait_for("a letter in the input, beside what was done here", |screen| {
+        screen.contains("› r") && screen.contains("answered here") && !screen.contains("interrupted: ")
+    });
+    second.press("\u{15}");
+    leave(second);
+    assert_eq!(world.sessions().len(), 2, "both are kept");
+}
+
+#[test]
+fn what_comes_into_a_trusted_folder_later_counts_for_nothing() {
+    let world = World::new(MAIA);
+    world.write(".maia/agents/known/AGENT.md", definition("known", &["Read"], &[]));
+    let endpoint = listing(|asked| says(&format!("answer {}", asked.step)));
+    let mut terminal = world.maia().arg("--trust").endpoint(endpoint.url()).in_terminal(30, 100);
+    terminal.wait_for_text("test-model");
+    terminal.enter("/agents");
+    terminal.wait_for_text("&known ");
+    // Nothing has changed: what was decided holds.
+    terminal.enter("/clear");
+    terminal.enter("/agents");
+    let screen = terminal.wait_for("the agents of the new conversation", |screen| {
+        !screen.contains("› /clear") && screen.contains("&known ")
+    });
+    assert!(!screen.contains("trusted for this run"), "nothing is written over the screen: {screen}");
+    world.write(".maia/agents/planted/AGENT.md", definition("planted", &["Bash"], &["Bash(*)"]));
+    terminal.enter("/clear");
+    terminal.wait_for_text("has changed since maia started");
+    terminal.enter("/agents");
+    let screen = terminal.wait_for_text("&explorer ");
+    assert!(!screen.contains("&planted"), "{screen}");
+    assert!(!screen.contains("trusted for this run"), "{screen}");
+    leave(terminal);
 }

@@ -2,18 +2,15 @@
 //!
 //! Asked by the session; owns nothing.
 
-use std::sync::Arc;
-
 use maia_core::turn::Input;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::permission::AnsweredBy;
 use maia_protocol::record::AskedAgain;
-use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Snapshot};
 
-use super::{Fresh, SessionState, append};
+use super::{SessionState, append};
 use crate::address::supervisor_of;
 use crate::agent_supervisor::AgentSupervisorMsg;
-use crate::env::RulesInForce;
 use crate::journal::JournalMsg;
 use crate::permission_broker::PermissionBrokerMsg;
 
@@ -86,7 +83,7 @@ fn tell(state: &SessionState, actor: &ActorPath, text: String) -> bool {
     state.env.book.supervisor(&supervisor_of(actor), message)
 }
 
-fn spawn(state: &SessionState, agent: String, task: String) {
+fn spawn(state: &mut SessionState, agent: String, task: String) {
     let main = ActorPath::main();
     if state.closing {
         return nobody(state, &main, "asked to start an agent: the session is being closed");
@@ -107,7 +104,9 @@ fn spawn(state: &SessionState, agent: String, task: String) {
         wake_main(state);
     }
     let message = AgentSupervisorMsg::ToAgent(Input::Spawn { agent, task });
-    if !state.env.book.supervisor(&supervisor_of(&main), message) {
+    if state.env.book.supervisor(&supervisor_of(&main), message) {
+        state.spawning += 1;
+    } else {
         nobody(state, &main, "asked to start an agent");
     }
 }
@@ -140,8 +139,8 @@ fn ask_again(state: &mut SessionState, actor: ActorPath, text: String) {
     }
 }
 
-/// Begins the main agent's conversation anew (mission M5.6-clear); what was read afresh is in force from then on.
-pub(super) fn clear(state: &SessionState, fresh: Option<Fresh>) {
+/// Begins the main agent's conversation anew (mission M5.6-clear); what was read afresh is in force when that is durable.
+pub(super) fn clear(state: &SessionState, fresh: Option<Snapshot>) {
     if state.fold.in_turn || state.asked {
         let message = "the conversation cannot be cleared while a turn is under way".to_owned();
         return refuse(state, message, "stop the turn first, then clear");
@@ -150,9 +149,7 @@ pub(super) fn clear(state: &SessionState, fresh: Option<Fresh>) {
         return nobody(state, &ActorPath::main(), "told to forget: the session is being closed");
     }
     let mut bodies = vec![Body::ConversationCleared {}];
-    if let Some(Fresh { snapshot, rules }) = fresh {
-        let revision = state.env.rules.load().revision + 1;
-        state.env.rules.store(Arc::new(RulesInForce { revision, rules }));
+    if let Some(snapshot) = fresh {
         bodies.push(Body::SnapshotTaken(Box::new(snapshot)));
     }
     append(state, bodies);
@@ -173,7 +170,7 @@ fn choose_model(state: &SessionState, model: &str) {
     append(state, vec![Body::ModelChosen { model: model.to_owned() }]);
 }
 
-fn refuse(state: &SessionState, message: String, mend: &str) {
+pub(super) fn refuse(state: &SessionState, message: String, mend: &str) {
     let notice = NoticeEvent::Error { message, mend: Some(mend.to_owned()) };
     state.env.live(&ActorPath::main(), EventBody::Notice(notice));
 }

@@ -12,11 +12,13 @@ use maia_actors::root::RootMsg;
 use maia_actors::session::{Session, SessionArgs, SessionMsg};
 use maia_core::owners::owners;
 use maia_core::turn::Input;
+use maia_protocol::definition::Origin;
 use maia_protocol::model::{FailureKind, ModelFailure};
 use maia_protocol::outcome::{Outcome, Totals};
 use maia_protocol::permission::Sandbox;
 use maia_protocol::record::{ChildFinished, Delegated, SessionOpened};
-use maia_protocol::{ActorPath, Body, CallId, Mode, NewRecord, Op, Record, RuleSet};
+use maia_protocol::snapshot::{KnownAgent, RuleSource};
+use maia_protocol::{ActorPath, Body, CallId, Mode, NewRecord, Op, Record, RuleSet, Snapshot};
 use ractor::{Actor, ActorRef};
 
 use crate::fakes::{self, Options, Told, deaf};
@@ -66,7 +68,7 @@ impl Scene {
     /// Tells everybody of the records from the `from`-th on.
     fn deliver(&self, from: usize) {
         let new = self.records.get(from..).unwrap_or_default();
-        let paths = ["maia", "maia/a#1", "@session", "@scheduler"];
+        let paths = ["maia", "maia/a#1", "maia/a#2", "@session", "@scheduler"];
         for path in paths.map(ActorPath::new) {
             let own: Vec<_> = new.iter().filter(|record| owners(record).include(&path)).cloned().collect();
             if !own.is_empty() {
@@ -252,6 +254,81 @@ async fn an_agent_is_asked_again_when_the_main_agent_has_failed_for_good() {
     scene.tell(SessionMsg::Leave);
     scene.work(None).await;
     assert_eq!(scene.kinds().last(), Some(&"session_closed"), "{:?}", scene.kinds());
+}
+
+/// What agents are to know: one agent, and a rule.
+fn snapshot(rule: &str) -> Snapshot {
+    let text = include_bytes!("../../../../agents/explorer/AGENT.md");
+    let mut definition = maia_core::agent_file::parse("explorer", text).definition.expect("it is valid");
+    definition.name = "a".to_owned();
+    let agents = vec![KnownAgent { definition, origin: Origin::User, hash: String::new() }];
+    let rules = RuleSet { deny: vec![rule.to_owned()], ..RuleSet::default() };
+    let rules = vec![RuleSource { source: "a test".to_owned(), rules }];
+    Snapshot { agents, rules, ..Snapshot::default() }
+}
+
+fn spawn() -> SessionMsg {
+    SessionMsg::Op(Op::Spawn { agent: "a".to_owned(), task: "look".to_owned() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_started_when_the_main_agent_has_failed_for_good() {
+    let mut scene = failed_main().await;
+    scene.commit(vec![of_main(Body::SnapshotTaken(Box::new(snapshot("Read(a)"))))]);
+    scene.tell(spawn());
+    assert!(scene.work(Some(&ActorPath::new("maia/a#2"))).await, "{:?}", scene.kinds());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_on_its_way_when_the_person_leaves_ends_before_the_session() {
+    let mut scene = Scene::start(false, false).await;
+    scene.tell(SessionMsg::Go);
+    scene.commit(vec![opening(), of_main(Body::SnapshotTaken(Box::new(snapshot("Read(a)"))))]);
+    scene.work(None).await;
+    scene.tell(spawn());
+    scene.tell(SessionMsg::Leave);
+    scene.work(None).await;
+    let kinds = scene.kinds();
+    let place = |wanted: &str| kinds.iter().position(|kind| *kind == wanted);
+    assert!(place("delegated").is_some(), "{kinds:?}");
+    assert!(place("delegated") < place("child_finished"), "{kinds:?}");
+    assert_eq!(place("session_closed"), Some(kinds.len() - 1), "{kinds:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_was_lost_with_a_worker_keeps_nobody_from_leaving() {
+    let mut scene = Scene::start(false, false).await;
+    scene.tell(SessionMsg::Go);
+    scene.commit(vec![opening(), of_main(Body::SnapshotTaken(Box::new(snapshot("Read(a)"))))]);
+    scene.work(None).await;
+    // The worker is gone with what it is told next.
+    scene.session.env.book.remove(&ActorPath::main());
+    scene.tell(spawn());
+    scene.tell(SessionMsg::Leave);
+    scene.work(None).await;
+    assert_eq!(scene.kinds(), ["session_opened", "snapshot_taken"], "it may still come");
+    scene.tell(SessionMsg::MainRebuilt);
+    scene.work(None).await;
+    assert_eq!(scene.kinds().last(), Some(&"session_closed"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_that_were_read_afresh_hold_when_they_are_durable() {
+    let mut scene = Scene::start(false, false).await;
+    scene.tell(SessionMsg::Go);
+    scene.commit(vec![opening(), of_main(Body::SnapshotTaken(Box::new(snapshot("Read(a)"))))]);
+    scene.work(None).await;
+    scene.tell(SessionMsg::Clear { fresh: Box::new(snapshot("Read(b)")) });
+    let revision = |scene: &Scene| scene.session.env.rules.load().revision;
+    let records = scene.session.find(|told| match told {
+        Told::Append(records) => Some(records),
+        _ => None,
+    });
+    let records = records.await;
+    assert_eq!(revision(&scene), 0, "the disk has not written them");
+    scene.commit(records);
+    scene.work(None).await;
+    assert_eq!(revision(&scene), 1);
 }
 
 #[tokio::test(start_paused = true)]

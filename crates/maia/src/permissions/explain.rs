@@ -51,7 +51,7 @@ pub struct ExplainArguments {
 /// Settings that cannot be read, an agent that is not there, an input that says nothing to the tool.
 pub fn run(arguments: &ExplainArguments) -> Result<u8, Failure> {
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
-    let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
+    let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?.trusted;
     let Loaded { settings, warnings } = crate::settings::load(&places, trusted)?;
     let mut notes: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let mut sources = settings.rules;

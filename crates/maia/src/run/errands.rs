@@ -3,18 +3,15 @@
 //! - Asked by the session in the terminal with each action; never waits: what takes time runs beside it and tells a fact.
 //! - Owns the commands of the person that run; they end with it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use maia_actors::env::SessionEnv;
 use maia_actors::root::RootMsg;
-use maia_actors::session::Fresh;
 use maia_index::Reader;
 use maia_llm::Provider;
 use maia_protocol::event::{EventBody, NoticeEvent};
 use maia_protocol::permission::Sandbox;
-use maia_protocol::snapshot::RuleSource;
 use maia_protocol::{ActorPath, Mode, Op, Seq, Snapshot};
 use maia_tools::bash::Cancel;
 use maia_tui::{Action, Fact};
@@ -36,8 +33,6 @@ pub struct Errands {
     reader: Arc<Reader>,
     facts: mpsc::Sender<Fact>,
     arguments: RunArguments,
-    /// Whether the person has asked anything of this session.
-    used: AtomicBool,
     shells: Arc<Mutex<Vec<Cancel>>>,
 }
 
@@ -57,30 +52,17 @@ impl Errands {
             reader: Arc::new(started.index.reader()),
             facts,
             arguments,
-            used: AtomicBool::new(false),
             shells: Arc::default(),
         }
     }
 
-    /// Tells whether the person has asked anything of this session.
-    pub fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
-    }
-
     /// Says something in the transcript.
-    pub fn say(&self, text: impl Into<String>) {
+    fn say(&self, text: impl Into<String>) {
         tell(&self.facts, Fact::Say(text.into()));
     }
 
     /// Carries out what the screen asks for, or has it done beside.
     pub fn carry_out(&self, action: Action) {
-        let asks = matches!(
-            action,
-            Action::Op(Op::Ask { .. } | Op::Spawn { .. } | Op::AskAgain { .. })
-                | Action::AskWithFiles { .. }
-                | Action::Shell { .. }
-        );
-        self.used.fetch_or(asks, Ordering::Relaxed);
         match action {
             Action::Op(Op::Stop { actor }) if actor == ActorPath::main() => {
                 self.stop_shells();
@@ -172,7 +154,7 @@ impl Errands {
                     let notice = NoticeEvent::Warning { message, mend: None };
                     env.live(&ActorPath::main(), EventBody::Notice(notice));
                 }
-                tell(&facts, Fact::Agents(agents(&fresh.snapshot)));
+                tell(&facts, Fact::Agents(agents(&fresh)));
                 let _ = root.cast(RootMsg::Clear(Box::new(fresh)));
             }
             Err(failure) => {
@@ -228,13 +210,9 @@ fn tell(facts: &mpsc::Sender<Fact>, fact: Fact) {
 }
 
 /// Reads everything afresh. Rules that a resume has kept from before stay.
-fn fresh(arguments: &RunArguments, latest: &Snapshot) -> Result<(Fresh, Vec<String>), Failure> {
+fn fresh(arguments: &RunArguments, latest: &Snapshot) -> Result<(Snapshot, Vec<String>), Failure> {
     let mut prepared = prepare(arguments, false)?;
-    let kept: Vec<RuleSource> =
-        latest.rules.iter().filter(|source| source.source == KEPT_RULES).cloned().collect();
-    if !kept.is_empty() {
-        prepared.snapshot.rules.extend(kept);
-        prepared.rules = maia_core::permission::Rules::compile(&prepared.snapshot.rules).0;
-    }
-    Ok((Fresh { snapshot: prepared.snapshot, rules: prepared.rules }, prepared.notes))
+    let kept = latest.rules.iter().filter(|source| source.source == KEPT_RULES).cloned();
+    prepared.snapshot.rules.extend(kept);
+    Ok((prepared.snapshot, prepared.notes))
 }

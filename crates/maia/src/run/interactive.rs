@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::Args;
 use maia_actors::root::RootMsg;
+use maia_core::event::Projection;
 use maia_protocol::{Event, Record};
 use maia_tui::{Action, Fact, Options};
 use tokio::sync::mpsc;
@@ -20,6 +21,7 @@ use super::interrupted::{self, Interrupted};
 use super::tree::{self, Started};
 use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, look, open_session, runtime};
 use crate::error::Failure;
+use crate::trust::Decided;
 
 /// Arguments of `maia` without a command.
 #[derive(Debug, Args)]
@@ -100,8 +102,13 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         let Some(interrupted) = end.go_on else { break end };
         interrupted::remove_unused(&end.dir);
         // It goes on with its own model, unless the person has named one for this run.
-        arguments =
-            RunArguments { resume: Some(interrupted.id), prompt: None, model: named.clone(), ..arguments };
+        arguments = RunArguments {
+            resume: Some(interrupted.id),
+            prompt: None,
+            model: named.clone(),
+            decided: Some(end.decided),
+            ..arguments
+        };
     };
     runtime.shutdown_background();
     let name = end.name;
@@ -119,6 +126,8 @@ struct End {
     dir: PathBuf,
     /// Whether its end is recorded.
     recorded: bool,
+    /// What holds of the folder as long as maia runs.
+    decided: Decided,
     /// The session to be shown instead.
     go_on: Option<Interrupted>,
 }
@@ -133,16 +142,19 @@ async fn session(arguments: &RunArguments) -> Result<End, Failure> {
     let looks = arguments.resume.is_none() && arguments.prompt.is_none();
     let project = looks.then(|| prepared.places.project());
     let limits = limits(arguments);
+    let decided = prepared.decided.clone();
+    let arguments = &RunArguments { decided: Some(decided.clone()), ..arguments.clone() };
     let run = tree::Run { prepared, opened, model, headless: false, one_turn: false, limits };
     let started = tree::start(run).await?;
     let options = Options { setup: look::setup(), past, facts, ..Options::default() };
     let (recorded, go_on) = show(started, options, arguments, project).await?;
-    Ok(End { name, dir, recorded, go_on })
+    Ok(End { name, dir, recorded, decided, go_on })
 }
 
 /// Returns what a session that goes on was, as its events.
 fn past(history: &[Record], session: &str) -> Vec<Arc<Event>> {
-    history.iter().flat_map(|record| maia_core::event::events(record, session)).map(Arc::new).collect()
+    let mut projection = Projection::default();
+    history.iter().flat_map(|record| projection.events(record, session)).map(Arc::new).collect()
 }
 
 /// Shows the session until the person leaves, or wants another one; returns whether its end is recorded, and that one.
@@ -175,9 +187,7 @@ async fn show(
         tokio::select! {
             action = asked.recv() => match action {
                 Some(Action::Quit | Action::Interrupted) | None => break,
-                Some(Action::GoOn) if errands.is_used() => {
-                    errands.say("This session has work of its own: leave it first, then: maia --resume NAME");
-                }
+                // The screen offers it only as long as nothing was asked here.
                 Some(Action::GoOn) => {
                     go_on = offered.take();
                     if go_on.is_some() {

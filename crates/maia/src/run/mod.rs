@@ -34,6 +34,7 @@ use crate::cli;
 use crate::error::Failure;
 use crate::print::{Form, count, say};
 use crate::settings::{Loaded, Places, Settings};
+use crate::trust::{self, Decided};
 
 pub use interactive::{TerminalArguments, interactive};
 pub use tree::place;
@@ -107,6 +108,9 @@ pub struct RunArguments {
     /// Address of a server that the person chose on the first screen; it stands for `LiteLLM_URL`.
     #[arg(skip)]
     pub server: Option<String>,
+    /// What was decided of the folder when maia started; `None` where it is to be decided now.
+    #[arg(skip)]
+    pub decided: Option<Decided>,
 }
 
 /// `--mode` as written.
@@ -114,7 +118,7 @@ pub struct RunArguments {
 pub enum ModeArgument {
     /// Reading in the folder runs, everything else is refused.
     ReadOnly,
-    /// Every call asks.
+    /// What no rule covers asks.
     #[default]
     Confirm,
     /// Writing in the folder runs too.
@@ -164,6 +168,7 @@ struct Prepared {
     prompt: Option<String>,
     plan: Option<plan::Plan>,
     notes: Vec<String>,
+    decided: Decided,
 }
 
 /// Carries out `maia run` and returns the exit code.
@@ -325,12 +330,31 @@ fn prepare(arguments: &RunArguments, needs_request: bool) -> Result<Prepared, Fa
         .mend("say --no-sandbox to run commands unconfined, or --sandbox external in a container"));
     }
     let places = Places::find(arguments.cwd.as_deref(), &cli::env)?;
-    let trusted = crate::trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
+    let mut notes = Vec::new();
+    let (decided, trusted) = match arguments.decided.clone() {
+        Some(decided) => {
+            // Whatever has come since counts for nothing, whoever has put it there (SAFETY 4).
+            let trusted = decided.trusted && decided.is_as_it_was(&places);
+            if decided.trusted && !trusted {
+                notes.push(format!(
+                    "what {} brings has changed since maia started, so its agents, allow rules and model do not count; \
+                     leave and start again to look at it",
+                    places.cwd.display()
+                ));
+            }
+            (decided, trusted)
+        }
+        None => {
+            let decided = trust::decide(&cli::trust(arguments.trust.as_deref()), &places, &cli::env)?;
+            let trusted = decided.trusted;
+            (decided, trusted)
+        }
+    };
     let Loaded { mut settings, warnings } = crate::settings::load(&places, trusted)?;
     if arguments.server.is_some() {
         settings.litellm_url.clone_from(&arguments.server);
     }
-    let mut notes: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    notes.extend(warnings.iter().map(ToString::to_string));
     let found = crate::agents::load(&places, trusted);
     notes.extend(found.warnings.iter().map(|fault| {
         let line = fault.fault.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -378,7 +402,7 @@ fn prepare(arguments: &RunArguments, needs_request: bool) -> Result<Prepared, Fa
         return Err(Failure::usage("there is nothing to do: no request was given")
             .mend("maia run \"what is here?\", or a request on standard input with: maia run -"));
     }
-    Ok(Prepared { places, settings, snapshot, rules, agent, mode, sandbox, prompt, plan, notes })
+    Ok(Prepared { places, settings, snapshot, rules, agent, mode, sandbox, prompt, plan, notes, decided })
 }
 
 /// Bytes of piped input that are taken: more is no request, and no model reads it.
