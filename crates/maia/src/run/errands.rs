@@ -16,8 +16,8 @@ use maia_protocol::{ActorPath, Mode, Op, Seq, Snapshot};
 use maia_tools::bash::Cancel;
 use maia_tui::{Action, Fact};
 use ractor::ActorRef;
-use tokio::sync::mpsc;
 
+use super::facts::Facts;
 use super::files::with_files;
 use super::{KEPT_RULES, RunArguments, prepare};
 use crate::error::Failure;
@@ -31,7 +31,7 @@ pub struct Errands {
     env: Arc<SessionEnv>,
     provider: Arc<Provider>,
     reader: Arc<Reader>,
-    facts: mpsc::Sender<Fact>,
+    facts: Facts,
     arguments: RunArguments,
     shells: Arc<Mutex<Vec<Cancel>>>,
 }
@@ -44,7 +44,7 @@ pub fn agents(snapshot: &Snapshot) -> Vec<(String, String)> {
 
 impl Errands {
     /// Returns the errands of a session that was started; `arguments` are what `/clear` reads everything afresh with.
-    pub fn new(started: &super::tree::Started, facts: mpsc::Sender<Fact>, arguments: RunArguments) -> Self {
+    pub fn new(started: &super::tree::Started, facts: Facts, arguments: RunArguments) -> Self {
         Self {
             root: started.root.clone(),
             env: started.env.clone(),
@@ -58,7 +58,7 @@ impl Errands {
 
     /// Says something in the transcript.
     fn say(&self, text: impl Into<String>) {
-        tell(&self.facts, Fact::Say(text.into()));
+        self.facts.tell(Fact::Say(text.into()));
     }
 
     /// Carries out what the screen asks for, or has it done beside.
@@ -100,7 +100,7 @@ impl Errands {
         tokio::task::spawn_blocking(move || {
             let (text, faults) = with_files(&text, &env.workspace, &env.place, &env.rules.load().rules);
             for fault in faults {
-                tell(&facts, Fact::Say(fault));
+                facts.tell(Fact::Say(fault));
             }
             let _ = root.cast(RootMsg::Op(Op::Ask { text }));
         });
@@ -112,7 +112,7 @@ impl Errands {
             return;
         }
         self.env.mode.store(Arc::new(mode));
-        tell(&self.facts, Fact::Mode(mode));
+        self.facts.tell(Fact::Mode(mode));
     }
 
     /// Lists the models of the endpoint (mission M5.6-model).
@@ -128,7 +128,7 @@ impl Errands {
                     Fact::Say(format!("The endpoint gave no list of its models within {seconds} s."))
                 }
             };
-            tell(&facts, fact);
+            facts.tell(fact);
         });
     }
 
@@ -136,10 +136,10 @@ impl Errands {
     fn older(&self, actor: ActorPath, before: Seq) {
         let (reader, session, facts) = (self.reader.clone(), self.env.session.clone(), self.facts.clone());
         tokio::task::spawn_blocking(move || match super::index::older(&reader, &session, &actor, before) {
-            Ok(events) => tell(&facts, Fact::Older { actor, events }),
+            Ok(events) => facts.tell(Fact::Older { actor, events }),
             Err(error) => {
-                tell(&facts, Fact::Say(format!("Older items cannot be read: {error}")));
-                tell(&facts, Fact::Older { actor, events: Vec::new() });
+                facts.tell(Fact::Say(format!("Older items cannot be read: {error}")));
+                facts.tell(Fact::Older { actor, events: Vec::new() });
             }
         });
     }
@@ -154,12 +154,12 @@ impl Errands {
                     let notice = NoticeEvent::Warning { message, mend: None };
                     env.live(&ActorPath::main(), EventBody::Notice(notice));
                 }
-                tell(&facts, Fact::Agents(agents(&fresh)));
+                facts.tell(Fact::Agents(agents(&fresh)));
                 let _ = root.cast(RootMsg::Clear(Box::new(fresh)));
             }
             Err(failure) => {
                 let what = "settings and agents were not read afresh";
-                tell(&facts, Fact::Say(format!("{what}: {}", failure.message)));
+                facts.tell(Fact::Say(format!("{what}: {}", failure.message)));
                 let _ = root.cast(RootMsg::Op(Op::Clear));
             }
         });
@@ -170,7 +170,7 @@ impl Errands {
         let (root, facts, workspace) = (self.root.clone(), self.facts.clone(), self.env.workspace.clone());
         let (shells, cancel) = (self.shells.clone(), Cancel::new());
         shells.lock().unwrap_or_else(PoisonError::into_inner).push(cancel.clone());
-        tell(&self.facts, Fact::Shell(true));
+        self.facts.tell(Fact::Shell(true));
         tokio::spawn(async move {
             let input = serde_json::json!({"command": command});
             let limits = maia_tools::bash::Limits::default();
@@ -183,9 +183,9 @@ impl Errands {
                 shells.retain(|shell| !shell.is_cancelled());
                 !shells.is_empty()
             };
-            let _ = facts.send(Fact::Shell(runs)).await;
+            facts.tell(Fact::Shell(runs));
             let text = format!("$ {command}\n{}", output.text);
-            let _ = facts.send(Fact::Say(text.clone())).await;
+            facts.tell(Fact::Say(text.clone()));
             let data = maia_core::data::marked(&[("from", "a command of the person")], &text);
             let _ = root.cast(RootMsg::Op(Op::Tell { actor: ActorPath::main(), text: data }));
         });
@@ -202,11 +202,6 @@ impl Drop for Errands {
     fn drop(&mut self) {
         self.stop_shells();
     }
-}
-
-fn tell(facts: &mpsc::Sender<Fact>, fact: Fact) {
-    // A screen that is behind by so many facts has no room for one more.
-    let _ = facts.try_send(fact);
 }
 
 /// Reads everything afresh. Rules that a resume has kept from before stay.

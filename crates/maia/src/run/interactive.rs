@@ -17,6 +17,7 @@ use maia_tui::{Action, Fact, Options};
 use tokio::sync::mpsc;
 
 use super::errands::{Errands, agents};
+use super::facts::Facts;
 use super::interrupted::{self, Interrupted};
 use super::tree::{self, Started};
 use super::{ModeArgument, RunArguments, SandboxArgument, first, limits, look, open_session, runtime};
@@ -166,7 +167,7 @@ async fn show(
 ) -> Result<(bool, Option<Interrupted>), Failure> {
     let (_, nothing) = mpsc::channel(1);
     let events = std::mem::replace(&mut started.events, nothing);
-    let (facts, later_facts) = mpsc::channel(64);
+    let (facts, later_facts) = Facts::channel();
     let (actions, mut asked) = mpsc::channel(64);
     options.later_facts = Some(later_facts);
     let lang = options.setup.lang;
@@ -197,7 +198,7 @@ async fn show(
                 Some(action) => errands.carry_out(action),
             },
             Some(found) = found.recv() => {
-                let _ = facts.try_send(Fact::Interrupted { text: found.line(lang) });
+                facts.tell(Fact::Interrupted { text: found.line(lang) });
                 offered = Some(found);
             }
             ended = &mut screen => {

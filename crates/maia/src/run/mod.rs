@@ -5,6 +5,7 @@
 
 mod context;
 mod errands;
+mod facts;
 mod files;
 mod first;
 mod index;
