@@ -98,7 +98,9 @@ impl Terminal {
         if let Some(folder) = program.get_current_dir() {
             command.current_dir(folder);
         }
-        command.env("TERM", "xterm-256color");
+        if !program.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm-256color");
+        }
         command.stdin(stdio()).stdout(stdio()).stderr(stdio());
         let child = command.spawn().unwrap_or_else(|error| panic!("{shown}: {error}"));
         let keys = File::from(master);

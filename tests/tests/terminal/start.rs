@@ -103,3 +103,12 @@ fn what_a_folder_brings_is_inert_until_a_person_says_yes_to_what_is_shown() {
     let list = world.maia().args(["trust", "list"]).end().with_code(0);
     assert!(list.out().contains("no folder"), "{list}");
 }
+
+#[test]
+fn a_terminal_that_knows_no_sequences_gets_none() {
+    let world = World::new(MAIA);
+    let left = world.maia().model("demo").env("TERM", "dumb").in_terminal(24, 80).end();
+    assert_eq!(left.code, Some(2), "{left:?}");
+    assert!(left.screen.contains("TERM is dumb") && left.screen.contains("maia run"), "{left:?}");
+    assert!(world.sessions().is_empty(), "no session was made");
+}

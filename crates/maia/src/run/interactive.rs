@@ -77,6 +77,11 @@ pub fn interactive(arguments: TerminalArguments) -> Result<u8, Failure> {
         return Err(Failure::usage("maia needs a terminal, and this is none")
             .mend("without one: maia run \"what is here?\""));
     }
+    // A terminal that says so knows no sequences: a screen would only be noise on it.
+    if crate::cli::env("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
+        return Err(Failure::usage("this terminal cannot show a screen: TERM is dumb or not set")
+            .mend("set TERM to what the terminal is, such as xterm-256color; without a screen: maia run \"what is here?\""));
+    }
     let mut arguments = RunArguments {
         prompt: arguments.prompt,
         model: arguments.model,
