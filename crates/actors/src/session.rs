@@ -5,32 +5,29 @@
 //! - Owns the fold `maia_core::session`; supervises the scheduler and the main agent's supervisor.
 //! - After a restart it folds its records, and builds the scheduler and the tree again from the journal.
 
+mod end;
 mod orders;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use maia_core::permission::Rules;
-use maia_core::restart::{Verdict, Window};
+use maia_core::restart::Window;
 use maia_core::session::Session as Fold;
-use maia_protocol::event::{AgentEvent, EventBody};
-use maia_protocol::outcome::{EndReason, Totals};
 use maia_protocol::record::{Delegated, TurnEnd};
 use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record, Snapshot};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use crate::address::{Address, supervisor_of};
-use crate::agent::AgentMsg;
-use crate::agent_supervisor::{AgentSupervisor, AgentSupervisorArgs, AgentSupervisorMsg, forget_executor};
 use crate::children::Children;
 use crate::env::{RulesInForce, SessionEnv};
 use crate::journal::JournalMsg;
 use crate::root::RootMsg;
-use crate::scheduler::{Scheduler, SchedulerArgs};
 
+use end::{at_rest, close, finish, interrupt, leave};
 use orders::{clear, order, stop, wake_main};
+use tree::{go, main_failed, scheduler_failed, spawns_lost, start_waiting};
 
 /// How long a headless run waits for room on the disk (ENGINE 2).
 const DISK_PATIENCE: Duration = Duration::from_secs(30);
@@ -344,101 +341,6 @@ fn openings(history: &[Arc<Record>]) -> u32 {
     u32::try_from(openings.count()).unwrap_or(u32::MAX)
 }
 
-/// Starts the scheduler and, where there is something to do, the tree; ends at once where there is not.
-///
-/// Once, when its opening is durable and was shown and, for a session that is rebuilt, its history is there.
-async fn go(myself: &ActorRef<SessionMsg>, state: &mut SessionState) -> Result<(), ActorProcessingErr> {
-    let is_opened = state.fold.openings > state.openings_before;
-    if !state.shown || state.folding || !is_opened || std::mem::replace(&mut state.gone, true) {
-        return Ok(());
-    }
-    start_scheduler(myself, state).await?;
-    if state.fold.closed.is_some() && !state.fold.in_turn {
-        state.closing = true;
-        finish(state);
-        return Ok(());
-    }
-    let is_open = state.fold.in_turn || !state.fold.open_agents.is_empty();
-    // What the person asked before leaving is recorded before it is stopped.
-    let is_asked = !state.one_turn || (state.leaving && !state.early.is_empty());
-    if is_open || is_asked {
-        start_main(myself, state).await?;
-    } else {
-        // Nothing is open and nothing is asked: the last result is given again (ENGINE 7).
-        close(state);
-    }
-    if state.interrupted {
-        interrupt(state);
-    }
-    for message in std::mem::take(&mut state.early) {
-        match message {
-            SessionMsg::Op(op) => order(state, op),
-            SessionMsg::Clear { fresh } => clear(state, Some(*fresh)),
-            _ => {}
-        }
-    }
-    if state.leaving {
-        leave(state);
-    }
-    Ok(())
-}
-
-async fn start_scheduler(
-    myself: &ActorRef<SessionMsg>,
-    state: &mut SessionState,
-) -> Result<(), ActorProcessingErr> {
-    let args = SchedulerArgs { env: state.env.clone() };
-    let (scheduler, _) = Actor::spawn_linked(None, Scheduler, args, myself.get_cell()).await?;
-    state.scheduler = Some(scheduler.get_id());
-    state.env.book.put(ActorPath::scheduler(), Address::Scheduler(scheduler));
-    state.env.book.journal(JournalMsg::Subscribe { path: ActorPath::scheduler() });
-    Ok(())
-}
-
-async fn start_main(
-    myself: &ActorRef<SessionMsg>,
-    state: &mut SessionState,
-) -> Result<(), ActorProcessingErr> {
-    let path = ActorPath::main();
-    let args = AgentSupervisorArgs { path: path.clone(), call: None, env: state.env.clone() };
-    let (main, _) = Actor::spawn_linked(None, AgentSupervisor, args, myself.get_cell()).await?;
-    state.main = Some(main.get_id());
-    state.env.book.put(supervisor_of(&path), Address::Supervisor(main.clone()));
-    main.cast(AgentSupervisorMsg::Begin)?;
-    Ok(())
-}
-
-/// Starts the agents that wait for the end of their life before, where that has come.
-async fn start_waiting(
-    myself: &ActorRef<SessionMsg>,
-    state: &mut SessionState,
-) -> Result<(), ActorProcessingErr> {
-    let env = state.env.clone();
-    let free = state.waiting.iter().filter(|(child, _)| !env.book.has(&supervisor_of(child)));
-    let free: Vec<_> = free.map(|(child, call)| (child.clone(), call.clone())).collect();
-    for (child, call) in free {
-        state.waiting.remove(&child);
-        env.book.set_apart(child.clone());
-        state.beside.start(&env, myself.get_cell(), child.clone(), call).await?;
-        if state.leaving || (state.interrupted && state.one_turn) {
-            stop(state, &child);
-        }
-    }
-    Ok(())
-}
-
-fn append(state: &SessionState, bodies: Vec<Body>) {
-    let records = bodies.into_iter().map(|body| NewRecord::new(ActorPath::main(), body)).collect();
-    state.env.book.journal(JournalMsg::Append { records });
-}
-
-/// Tells whether nothing is at work, and nothing that was asked is on the way.
-fn at_rest(state: &SessionState) -> bool {
-    let fold = &state.fold;
-    let comes = state.asked || !state.asking.is_empty() || state.spawning > 0;
-    !fold.in_turn && !comes && fold.open_agents.is_empty()
-}
-
 /// Applies a record; agents are spawned from the snapshots that it keeps.
 fn fold(state: &mut SessionState, record: &Record) {
     state.fold.step(record);
@@ -487,104 +389,7 @@ fn put_in_force(state: &SessionState, snapshot: &Snapshot) {
     state.env.rules.store(Arc::new(RulesInForce { revision, rules }));
 }
 
-/// Appends the session's last record.
-fn close(state: &mut SessionState) {
-    if state.closing {
-        return;
-    }
-    state.closing = true;
-    let reason = if state.interrupted { EndReason::Interrupted } else { state.fold.reason() };
-    let since = state.fold.since.unwrap_or_else(Timestamp::now);
-    let lasted = Timestamp::now().as_millisecond().saturating_sub(since.as_millisecond());
-    let duration_ms = u64::try_from(lasted).unwrap_or(0);
-    let body = Body::SessionClosed {
-        reason,
-        result: state.fold.result().to_owned(),
-        totals: Totals { duration_ms, ..state.fold.totals },
-        main: Totals { duration_ms, ..state.fold.main },
-    };
-    append(state, vec![body]);
-}
-
-/// Tells the root that the session is closed and recorded so.
-fn finish(state: &SessionState) {
-    if let Some((reason, result)) = state.fold.closed.clone() {
-        let _ = state.root.cast(RootMsg::Closed { reason, result, refusals: state.fold.refusals.clone() });
-    }
-}
-
-/// Stops what is at work, and closes the session when nothing is.
-fn leave(state: &mut SessionState) {
-    stop(state, &ActorPath::main());
-    for agent in state.beside.paths() {
-        stop(state, &agent);
-    }
-    if at_rest(state) {
-        close(state);
-    }
-}
-
-/// Stops the turn; a session of one turn ends with whatever else is at work.
-fn interrupt(state: &mut SessionState) {
-    if state.one_turn {
-        for agent in state.beside.paths() {
-            stop(state, &agent);
-        }
-    }
-    if state.fold.in_turn {
-        stop(state, &ActorPath::main());
-    } else if state.one_turn && at_rest(state) {
-        close(state);
-    }
-}
-
-/// The main agent's supervisor failed, and the tree with it: it is built again from the journal.
-async fn main_failed(
-    myself: &ActorRef<SessionMsg>,
-    state: &mut SessionState,
-    cause: String,
-) -> Result<(), ActorProcessingErr> {
-    for executor in state.env.book.bury(&ActorPath::main(), &state.beside.paths()).await {
-        forget_executor(&state.env, &executor);
-    }
-    match state.main_window.failed(Timestamp::now()) {
-        Verdict::Restart => {
-            let n = state.main_window.count();
-            state.env.live(&ActorPath::main(), EventBody::Agent(AgentEvent::AgentRestarted { cause, n }));
-            spawns_lost(state);
-            start_waiting(myself, state).await?;
-            start_main(myself, state).await
-        }
-        Verdict::Escalate => {
-            Err(format!("the main agent's supervisor failed again and again: {cause}").into())
-        }
-    }
-}
-
-/// The main agent failed with what it was told: agents that it had not started may never begin.
-fn spawns_lost(state: &mut SessionState) {
-    if std::mem::take(&mut state.spawning) == 0 {
-        return;
-    }
-    let message = "the main agent failed while it was to start an agent".to_owned();
-    orders::refuse(state, message, "give the order again if nothing came of it");
-    if state.one_turn && at_rest(state) {
-        close(state);
-    }
-}
-
-/// The scheduler is rebuilt; every agent tells it anew what it holds or waits for.
-async fn scheduler_failed(
-    myself: &ActorRef<SessionMsg>,
-    state: &mut SessionState,
-    cause: String,
-) -> Result<(), ActorProcessingErr> {
-    if state.scheduler_window.failed(Timestamp::now()) == Verdict::Escalate {
-        return Err(format!("the scheduler failed again and again: {cause}").into());
-    }
-    start_scheduler(myself, state).await?;
-    for agent in state.env.book.agents() {
-        state.env.book.agent(&agent, AgentMsg::PlacesRebuilt);
-    }
-    Ok(())
+fn append(state: &SessionState, bodies: Vec<Body>) {
+    let records = bodies.into_iter().map(|body| NewRecord::new(ActorPath::main(), body)).collect();
+    state.env.book.journal(JournalMsg::Append { records });
 }
