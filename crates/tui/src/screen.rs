@@ -39,8 +39,6 @@ pub enum Fact {
     Model(String),
     /// Size of the model's context in tokens; `None` when nobody knows.
     ContextMax(Option<u64>),
-    /// Tokens of the context now.
-    ContextUsed(u64),
     /// Agents that can be spawned: name and description.
     Agents(Vec<(String, String)>),
     /// A text for the transcript.
@@ -62,8 +60,6 @@ pub enum Fact {
         /// Its events in order, each before what was asked; empty when there is nothing older.
         events: Vec<Arc<Event>>,
     },
-    /// A text for the input, such as that of a turn that was taken back whole (ENGINE 5).
-    Input(String),
 }
 
 /// How the screen is to be.
@@ -251,7 +247,6 @@ impl Screen {
             Fact::Mode(mode) => self.session.mode = mode,
             Fact::Model(model) => self.session.model = visible_line(&model).into_owned(),
             Fact::ContextMax(max) => self.session.context_max = max,
-            Fact::ContextUsed(used) => self.session.context_used = used,
             Fact::Agents(agents) => self.session.agents = agents,
             Fact::Shell(runs) => self.session.shell = runs,
             Fact::Say(text) => self.say(Level::Info, visible(&text).into_owned()),
@@ -262,14 +257,6 @@ impl Screen {
             }
             Fact::Models(models) => crate::choice::offer_models(self, &models),
             Fact::Older { actor, events } => crate::older::take(self, &actor, &events),
-            Fact::Input(text) => {
-                if self.editor.is_empty() {
-                    self.editor.set(text);
-                } else {
-                    // What is being written is not lost to what comes back.
-                    self.history.add(&text);
-                }
-            }
         }
     }
 

@@ -258,8 +258,6 @@ words! {
     /// Press again.
     again_leaves: "once more to leave", "encore une fois pour quitter";
     shell_runs: "a command of yours runs · Esc ends it", "une de vos commandes tourne · Échap l'arrête";
-    /// No agents are known.
-    no_agents: "no agents are known here", "aucun agent n'est connu ici";
     /// Unknown agent.
     unknown_agent: "there is no agent called", "il n'y a pas d'agent nommé";
     /// A task is missing.

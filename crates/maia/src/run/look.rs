@@ -11,7 +11,7 @@ pub fn setup() -> Setup {
         ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| cli::env(name).filter(|v| !v.is_empty()));
     Setup {
         theme: if set("NO_COLOR") { ThemeName::Plain } else { ThemeName::Terminal },
-        lang: if locale.is_some_and(|locale| locale.starts_with("fr")) { Lang::Fr } else { Lang::En },
+        lang: locale.as_deref().map_or(Lang::En, Lang::of_locale),
         raw_markdown: set("MAIA_NO_MARKDOWN"),
         history: Vec::new(),
     }
