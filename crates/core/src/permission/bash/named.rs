@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::habits::{Habit, Use, habit, takes_names};
+use super::habits::{Habit, Scripts, Use, habit, takes_names};
 use super::pieces::{defaults, looks_like_name, may_be_guarded, pieces};
 use super::survey::{Survey, Whereabouts};
 use super::text::Texts;
@@ -40,7 +40,7 @@ pub(super) fn doubt(rules: &Rules, survey: &Survey, folders: Vec<PathBuf>, place
 struct Aim<'a> {
     paths: Use,
     files: bool,
-    scripts: bool,
+    scripts: Scripts,
     /// The whole command, for a rule that names it.
     command: &'a [Word],
 }
@@ -71,17 +71,18 @@ impl<'a> Look<'a> {
     fn command(&mut self, words: &[Word]) -> Result<(), String> {
         let lead = words.iter().take_while(|word| word.is_assignment()).count();
         let (assignments, core) = words.split_at(lead);
-        if !words.iter().any(|word| self.may_name(word)) {
+        let is_sed = core.first().is_some_and(|first| matches!(program(first), "sed" | "gsed"));
+        if !is_sed && !words.iter().any(|word| self.may_name(word)) {
             return Ok(());
         }
         // A value is for the command behind it, or for what comes later in the line.
         let paths = if core.is_empty() { Use::Writes } else { Use::Reads };
         for word in assignments {
-            self.word(word, Aim { paths, files: false, scripts: false, command: words })?;
+            self.word(word, Aim { paths, files: false, scripts: Scripts::None, command: words })?;
         }
         let Some((first, _)) = core.split_first() else { return Ok(()) };
         let Habit { paths, texts, scripts, files, deep } = habit(core);
-        self.word(first, Aim { paths: Use::Reads, files: false, scripts: false, command: words })?;
+        self.word(first, Aim { paths: Use::Reads, files: false, scripts: Scripts::None, command: words })?;
         if paths == Use::Nothing {
             let texts: Vec<&str> = core[1..].iter().map(|word| &*word.text).collect();
             return self.fed(texts.into_iter());
@@ -136,7 +137,7 @@ impl<'a> Look<'a> {
         if !self.is_fed() {
             return Ok(());
         }
-        let aim = Aim { paths: Use::Reads, files: true, scripts: false, command: &[] };
+        let aim = Aim { paths: Use::Reads, files: true, scripts: Scripts::None, command: &[] };
         for text in texts.filter(|text| self.may_be(text)).collect::<Vec<_>>() {
             // `printf` and `echo -e` write these as the ends of names.
             for piece in [r"\n", r"\0", r"\t"].iter().fold(vec![text], |pieces, end| {
@@ -152,7 +153,7 @@ impl<'a> Look<'a> {
 
     /// Returns whether something in the line takes what it is fed for names.
     fn is_fed(&self) -> bool {
-        self.survey.commands.iter().any(|words| words.first().is_some_and(|word| takes_names(program(word))))
+        self.survey.commands.iter().any(|words| takes_names(words))
     }
 
     fn may_name(&self, word: &Word) -> bool {
@@ -165,27 +166,29 @@ impl<'a> Look<'a> {
 
     /// Looks at every reading of one word.
     fn word(&mut self, word: &Word, aim: Aim<'_>) -> Result<(), String> {
-        if !self.may_name(word) {
+        // In a script for `sed` a name may begin anywhere.
+        if aim.scripts != Scripts::Sed && !self.may_name(word) {
             return Ok(());
         }
         for default in defaults(&word.raw) {
             self.path(default, true, aim)?;
         }
+        let is_script = aim.scripts != Scripts::None;
         for piece in pieces(&word.text, aim.scripts) {
             if !piece.contains(HOLE) {
-                self.path(piece, word.glob && !aim.scripts, aim)?;
+                self.path(piece, word.glob && !is_script, aim)?;
                 continue;
             }
-            let anything = if aim.scripts { "" } else { "*" };
+            let anything = if is_script { "" } else { "*" };
             let rest = piece.strip_prefix(HOLE);
             if let Some(rest) = rest.filter(|rest| rest.starts_with('/')) {
                 let home = self.place.home.display();
-                self.path(&format!("{home}{}", rest.replace(HOLE, anything)), !aim.scripts, aim)?;
+                self.path(&format!("{home}{}", rest.replace(HOLE, anything)), !is_script, aim)?;
             }
             // `$name.*` is about files of that name, not about hidden ones.
-            let wild = word.glob && !aim.scripts && rest.is_none();
+            let wild = word.glob && !is_script && rest.is_none();
             self.path(&piece.replace(HOLE, ""), wild, aim)?;
-            if !aim.scripts {
+            if !is_script {
                 self.path(&piece.replace(HOLE, anything), true, aim)?;
             }
         }

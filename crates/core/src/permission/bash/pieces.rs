@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::habits::Scripts;
 use crate::permission::paths::Place;
 
 /// Characters that part the pieces of a word.
@@ -11,18 +12,15 @@ const PARTS: [char; 3] = ['=', ':', ','];
 /// Characters that part the pieces of a script.
 const SCRIPT_PARTS: [char; 19] =
     ['\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', ';', ',', '|', ' ', '\t', '\n', '&', '='];
-/// Where a path may begin in a word that begins with `-`, counted in bytes: `-czf.env`.
-const LONGEST_CLUSTER: usize = 4;
-
 /// Returns the pieces of `text` that may be paths; those of a script when it is one.
-pub(super) fn pieces(text: &str, script: bool) -> Vec<&str> {
+pub(super) fn pieces(text: &str, script: Scripts) -> Vec<&str> {
     let mut pieces = Vec::new();
     if text.contains("://") {
         // An address, unless it is one of a file.
         if let Some((_, path)) = text.split_once("file://") {
             pieces.push(path);
         }
-        if !script {
+        if script == Scripts::None {
             return pieces;
         }
     } else {
@@ -34,10 +32,19 @@ pub(super) fn pieces(text: &str, script: bool) -> Vec<&str> {
     }
     if text.starts_with('-') && !text.starts_with("--") {
         pieces.extend(text.get(2..));
-        let begin = text.find(['.', '/', '~']).filter(|&at| at > 2 && at <= LONGEST_CLUSTER);
+        // Behind letters that may be options: `-czf.env`.
+        let begin = text.find(['.', '/', '~']).or_else(|| text.find("id_"));
+        let begin = begin.filter(|&at| at > 2 && text[1..at].chars().all(|c| c.is_ascii_alphanumeric()));
         pieces.extend(begin.and_then(|at| text.get(at..)));
     }
-    if script {
+    if script == Scripts::Sed {
+        // The name of a file stands right behind the command: `$r.env`, `s/a/b/w.env`.
+        let commands = text.match_indices(['r', 'R', 'w', 'W', 'e']);
+        let names = commands.filter_map(|(at, _)| text.get(at + 1..));
+        let names = names.flat_map(|rest| [Some(rest), rest.split(['\n', ';', '}']).next()]).flatten();
+        pieces.extend(names.filter(|rest| rest.starts_with(['.', '/', '~']) || rest.starts_with("id_")));
+    }
+    if script != Scripts::None {
         pieces.extend(text.split(SCRIPT_PARTS).filter(|piece| piece.contains(['.', '/', '~', '_'])));
         pieces.retain(|piece| !is_substitution(piece));
     }

@@ -5,8 +5,7 @@
 /// Programs whose words name nothing that is opened.
 pub(super) const TEXTS: &[&str] = &[
     "echo", "printf", "true", "false", ":", "test", "[", "[[", "basename", "dirname", "exit", "return",
-    "break", "continue", "sleep", "kill", "type", "which", "hash", "unset", "man", "help", "apropos", "seq",
-    "expr", "date",
+    "break", "continue", "sleep", "kill", "type", "which", "hash", "unset", "help", "seq", "expr",
 ];
 /// Programs that read files and write none of those that they are given.
 pub(super) const READERS: &[&str] = &[
@@ -55,7 +54,6 @@ pub(super) const READERS: &[&str] = &[
     "zcat",
     "bzcat",
     "xzcat",
-    "zstdcat",
     "zless",
     "zmore",
     "file",
@@ -78,16 +76,18 @@ pub(super) const READERS: &[&str] = &[
     "source",
     ".",
     "tokei",
-    "cloc",
-    "scc",
     "lsattr",
     "getfacl",
     "namei",
 ];
-/// Programs whose first operand is an expression.
-pub(super) const SEARCHERS: &[&str] = &[
-    "grep", "egrep", "fgrep", "zgrep", "rg", "ripgrep", "ag", "ack", "ugrep", "pt", "jq", "gojq", "jaq",
-    "yq", "pgrep",
+/// Options by which a reader writes all the same: the program, letters in a cluster, words or their beginnings.
+pub(super) const WRITING: &[(&[&str], &str, &[&str])] = &[
+    (&["less", "zless", "more", "zmore", "most"], "oOk", &["--l", "--L", "+"]),
+    (&["base64", "base32", "basenc"], "o", &["--o"]),
+    (&["file"], "C", &["--c"]),
+    // `-R` writes a page into each folder.
+    (&["tree"], "oR", &["--o"]),
+    (&["bat", "batcat"], "", &["cache", "--t", "--s"]),
 ];
 /// Programs with a program among their words.
 pub(super) const INTERPRETERS: &[&str] = &[
@@ -126,8 +126,6 @@ pub(super) const DEEP: &[&str] = &[
     "grep", "egrep", "fgrep", "rg", "ripgrep", "ag", "ack", "ugrep", "cp", "rsync", "scp", "tar", "bsdtar",
     "zip", "7z", "mv",
 ];
-/// Programs that keep versions: they take messages.
-pub(super) const VERSIONS: &[&str] = &["git", "hg", "svn", "jj", "gh", "glab"];
 /// Subcommands of git that write no file of the folder that they are given.
 pub(super) const GIT_READS: &[&str] = &[
     "add",
@@ -168,29 +166,34 @@ pub(super) const GIT_READS: &[&str] = &[
 ];
 /// Subcommands of git that look at names alone.
 pub(super) const GIT_NAMES: &[&str] =
-    &["check-ignore", "check-attr", "ls-files", "ls-tree", "status", "rev-parse", "branch", "tag"];
+    &["check-ignore", "check-attr", "ls-files", "ls-tree", "status", "rev-parse", "branch"];
 /// Options of git before its subcommand whose value is the next word.
-pub(super) const GIT_VALUES: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"];
-/// Options of a message or a pattern, whose value is the next word.
-pub(super) const MESSAGES: &[&str] = &[
-    "-m",
-    "-am",
-    "-sm",
-    "-asm",
-    "-t",
-    "-b",
-    "--message",
-    "--title",
-    "--body",
-    "--notes",
-    "--author",
-    "--date",
-    "--grep",
-    "--description",
-    "-S",
-    "-G",
+pub(super) const GIT_VALUES: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
+/// Options of git before its subcommand without a value, or with one behind `=`.
+pub(super) const GIT_FLAGS: &[&str] = &[
+    "-p",
+    "-P",
+    "--paginate",
+    "--no-pager",
+    "--bare",
+    "--no-replace-objects",
+    "--no-optional-locks",
+    "--no-advice",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
 ];
 /// What `find` does beyond listing names.
-pub(super) const FIND_ACTIONS: &[&str] =
-    &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"];
+pub(super) const FIND_ACTIONS: &[&str] = &[
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-delete",
+    "-fprint",
+    "-fprint0",
+    "-fprintf",
+    "-fls",
+    "-files0-from",
+];
