@@ -10,6 +10,7 @@ pub mod event;
 pub mod gateway;
 pub mod graph;
 pub mod locks;
+pub mod mask;
 pub mod owners;
 pub mod permission;
 pub mod question;

@@ -1,6 +1,7 @@
 //! The words of a record, as hashes: which records a search has to read, and which not.
 //!
-//! - No text stands in the index: a hash of 32 bits says "maybe", and the journal is asked.
+//! - No text of a record stands here: a hash of 32 bits says "maybe", and the journal is asked. (The keyframe has some: first
+//!   lines of requests, tasks and causes, masked; see `overview::line`.)
 //! - What is long and no word of a language (keys, hashes, data) is left out, and a search does not ask for it.
 
 use maia_protocol::{Body, Record};

@@ -5,7 +5,7 @@ mod support;
 use maia_index::{Overview, Reader, Shared, glance};
 use maia_protocol::outcome::{Outcome, Totals};
 use maia_protocol::{Body, NewRecord};
-use support::{folder, record, write};
+use support::{caught_up, folder, record, write};
 
 /// An end of agent `who` that says this of what it used.
 fn end(n: u32, who: u32, outcome: Outcome, totals: Totals) -> NewRecord {
@@ -77,4 +77,27 @@ fn the_model_is_the_last_one_that_was_chosen() {
     assert_eq!(overview(&records[..]).model, "m5", "a closed one too");
     records.extend([record(7, 0, 0, ""), record(2, 1, 0, "go"), record(2, 7, 0, ""), closed(2)]);
     assert_eq!(overview(&records).model, "m7", "opened again with another");
+}
+
+#[test]
+fn what_looks_like_a_secret_is_not_in_the_index() {
+    let secret = "ghp_neverToBeSeen0123456789";
+    let texts = |n: u32| {
+        let request = format!("DB_PASSWORD=hunter2x {secret} {n}");
+        [record(n, 1, 0, &request), record(n, 5, 1, &request), record(n, 6, 1, &request)]
+    };
+    let records: Vec<_> = (0..400).flat_map(texts).collect();
+    let dir = folder();
+    drop(write(dir.path(), "s", &records));
+    let (overview, _) = Reader::beside(dir.path(), Shared::default()).overview().expect("readable");
+    assert_eq!(overview.request, "DB_PASSWORD=[secret] [secret] 0");
+    let mut keyframes = 0;
+    for (key, value) in caught_up(dir.path()).dump().expect("readable") {
+        let text = String::from_utf8_lossy(&value);
+        assert!(!text.contains("hunter2x") && !text.contains(secret), "{key:?}");
+        keyframes += usize::from(key == b"k" && text.contains("DB_PASSWORD=[secret]"));
+    }
+    assert_eq!(keyframes, 1, "the test would see it there");
+    let seen = glance(dir.path()).expect("readable").expect("recorded");
+    assert_eq!(seen.request, overview.request);
 }

@@ -125,12 +125,12 @@ mod tests {
             let (from, text) = ("person".to_owned(), "more".to_owned());
             NewRecord::new(actor.clone(), Body::Told { from, text })
         };
-        let chosen = |model: &str| NewRecord::new(main.clone(), Body::ModelChosen { model: model.to_owned() });
+        let chosen =
+            |model: &str| NewRecord::new(main.clone(), Body::ModelChosen { model: model.to_owned() });
         let records = [told(&child), chosen(maia_protocol::DEMO), told(&child), chosen("m"), told(&child)];
         let mut journal = JournalFile::open(dir.path()).expect("it opens").journal;
         journal.append(&records, jiff::Timestamp::now()).expect("appended");
-        let events =
-            older(&SessionIndex::new(dir.path()).reader(), "s", &child, Seq::MAX).expect("readable");
+        let events = older(&SessionIndex::new(dir.path()).reader(), "s", &child, Seq::MAX).expect("readable");
         let seen: Vec<_> = events.iter().map(|event| (event.seq, event.demo)).collect();
         assert_eq!(seen, [(1, false), (3, true), (5, false)]);
     }
