@@ -115,6 +115,28 @@ fn sessions_are_listed_and_shown() {
 }
 
 #[test]
+fn shown_events_are_those_of_the_stream() {
+    let world = World::new(MAIA);
+    world.write("README.md", "# Lathe\n");
+    let run =
+        world.run().args(["what is here?", "--json", "--mode", "read-only"]).model("demo").end().with_code(0);
+    let streamed: Vec<Value> = run.events().into_iter().filter(|event| event["live"] != true).collect();
+    assert!(streamed.len() > 10 && streamed.iter().all(|event| event["demo"] == true));
+    let agents: Vec<_> = listed(&world, &[]).into_iter().map(|session| session["agents"].clone()).collect();
+    assert!(agents[0].as_u64() > Some(2), "{agents:?}");
+    for actor in ["maia", "maia/explorer#1"] {
+        let shown = sessions(&world, &["show", "session_", "--actor", actor, "--json"]).with_code(0);
+        let text = shown.out();
+        let shown = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let shown: Vec<Value> = shown.filter(|line: &Value| !line["seq"].is_null()).collect();
+        assert!(shown.len() > 3, "{shown:?}");
+        for event in &shown {
+            assert!(streamed.contains(event), "{event}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_there_is_said_with_what_is() {
     let world = world();
     read_through(&world, "go");
