@@ -1,3 +1,5 @@
+//! What the habits of programs may not hide: guarded paths in every place of every option.
+
 use std::path::PathBuf;
 
 use super::super::programs::{GIT_NAMES, GIT_READS, READERS};
