@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use maia_protocol::Event;
 use maia_tui::start::{StartAnswer, StartPage};
@@ -140,6 +140,22 @@ impl Run {
         }
     }
 
+    /// Presses `keys` again and again until the terminal has been told `text`: a page takes no answer in its first moments.
+    fn press_until(&mut self, keys: &str, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            self.press(keys);
+            let moment = Instant::now() + Duration::from_millis(100);
+            while let Ok(bytes) = self.output.recv_timeout(moment.saturating_duration_since(Instant::now())) {
+                self.told.push_str(&String::from_utf8_lossy(&bytes));
+            }
+            if self.told.contains(text) {
+                return;
+            }
+        }
+        panic!("never told {text:?}: {:?}", self.told);
+    }
+
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("keys are taken");
     }
@@ -158,9 +174,15 @@ fn check(way: &str) {
     assert_ne!(during.local_modes, screen.before.local_modes, "{way}: the terminal is not raw");
     match way {
         "key" => screen.press("\u{4}"),
-        "start key" => screen.press("yes\r"),
+        "start key" => {
+            screen.press("yes");
+            screen.press_until("\r", "\u{1b}[?1049l");
+        }
         // What is pasted holds the key that would accept; only the one after it is pressed.
-        "start paste" => screen.press("\u{1b}[200~\u{3}\u{1b}\r\u{1b}[201~\r"),
+        "start paste" => {
+            screen.press("\u{1b}[200~\u{3}\u{1b}\r\u{1b}[201~");
+            screen.press_until("\r", "\u{1b}[?1049l");
+        }
         "SIGTERM" | "start SIGTERM" => screen.signal(Signal::TERM),
         "SIGHUP" | "start SIGHUP" => screen.signal(Signal::HUP),
         "other_panic" => {
