@@ -200,10 +200,12 @@ fn child_begun(state: &mut State, delegated: &Delegated, record: &Record) -> Vec
     let call = state.calls.iter_mut().find(|call| call.id == base);
     let due = call.is_some_and(|call| match (&mut call.graph, delegated.call.task()) {
         (Some(graph), Some(task)) => graph.began(task),
-        (None, None) if matches!(call.state, CallState::Allowed { .. }) => {
+        // The child's end is the call's one result, also where the call was settled while the record was under way.
+        (None, None) if matches!(call.state, CallState::Allowed { .. } | CallState::Settled(_)) => {
+            let due = matches!(call.state, CallState::Allowed { .. });
             call.state = CallState::Begun;
             call.actor = record.actor.clone();
-            true
+            due
         }
         _ => false,
     });

@@ -170,15 +170,34 @@ proptest! {
 
     #[test]
     fn a_crash_after_any_record_is_gone_on_from(case in cases(2)) {
-        let whole = play(&case, Tree::new(world(&case), case.seed, "go"));
-        // Less than the opening is no session.
-        for length in 3..=whole.journal.len() {
-            let seed = case.seed.wrapping_add(length as u64);
-            let mut tree = Tree::resume(world(&case), seed, &whole.journal[..length]);
-            tree.run();
-            check::ended(&tree);
-            tree.close();
-            check::ended(&tree);
-        }
+        gone_on_from(&case);
     }
+}
+
+/// Plays the case, cuts its journal after each record, and goes on from there.
+fn gone_on_from(case: &Case) {
+    let whole = play(case, Tree::new(world(case), case.seed, "go"));
+    // Less than the opening is no session.
+    for length in 3..=whole.journal.len() {
+        let seed = case.seed.wrapping_add(length as u64);
+        let mut tree = Tree::resume(world(case), seed, &whole.journal[..length]);
+        tree.run();
+        check::ended(&tree);
+        tree.close();
+        check::ended(&tree);
+    }
+}
+
+/// Found by chance: a person stops at another call of the answer while the child of this one is being recorded.
+#[test]
+fn a_child_that_begins_while_its_call_is_stopped_gives_the_one_result() {
+    let case = Case {
+        moves: vec![Move::Call(vec![8, 1, 0]), Move::Nothing],
+        rulings: vec![0],
+        decisions: vec![0, 0, 0, 0, 2],
+        iterations: 1,
+        seed: 841_992_528_308_692_899,
+        orders: vec![(21, 228, 1)],
+    };
+    gone_on_from(&case);
 }
