@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use maia_core::permission::{Rules, judge};
 use maia_core::turn::{self, Activity, Call, CallState, Context, Effect, Input, SpawnPlan, State};
 use maia_protocol::event::{AgentEvent, AgentState, EventBody, WaitingFor};
-use maia_protocol::permission::Ruling;
+use maia_protocol::permission::{Ruling, RulingAction};
 use maia_protocol::{ActorPath, Body, CallId, Record};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -442,6 +442,10 @@ fn decide(state: &mut AgentWorkerState) {
     let rules = effective_rules(state, &machine);
     let env = state.env.clone();
     let judged = |call: &Call| -> Ruling {
+        // Nobody is asked about a call that cannot run.
+        if let Some(why) = maia_tools::fault(&call.name, &call.input) {
+            return Ruling { action: RulingAction::Refuse, rule: None, why };
+        }
         judge(
             &rules,
             **env.mode.load(),

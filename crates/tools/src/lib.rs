@@ -35,6 +35,12 @@ pub use spec::{lock_mode, risk, specs};
 pub use summary::summary;
 pub use todo::{current_model, todo};
 
+/// Returns why a call cannot run whatever its target: its arguments are not what the tool takes (mission M8-invalid). The text is
+/// the error result for the model. Pure.
+pub fn fault(tool: &str, input: &Value) -> Option<String> {
+    args::parse(tool, input).err().map(|fault| fault.to_string())
+}
+
 /// Returns the file that a call names, or the folder that it searches, resolved; `None` for a tool without one, or one that
 /// is not of this crate. Blocks.
 ///

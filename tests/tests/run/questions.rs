@@ -43,6 +43,28 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
+fn nobody_is_asked_about_a_call_that_cannot_run() {
+    let world = World::new(MAIA);
+    let endpoint = Endpoint::start(|asked| match asked.step {
+        1 => calls(&[
+            ("Bash", json!({"nope": 1})),
+            ("Edit", json!({"path": "in.txt", "old_string": "", "new_string": "x"})),
+            ("Write", json!({"content": "x"})),
+        ]),
+        _ => says("that is all"),
+    });
+    // Nobody is there: a question would end it with 4.
+    let ended = world.run().args(["go", "--json"]).endpoint(endpoint.url()).end().with_code(0);
+    let events = ended.events();
+    assert_eq!(of_type(&events, "permission_asked").len(), 0, "{ended}");
+    let results = of_type(&events, "tool_result");
+    for (result, named) in results.iter().zip(["command", "old_string", "path"]) {
+        assert!(result["is_error"] == true && field(result, "output").contains(named), "{named}: {ended}");
+    }
+    assert_eq!(results.len(), 3, "{ended}");
+}
+
+#[test]
 fn a_refused_call_is_a_result_and_its_line_allows_it_next_time() {
     let (world, endpoint) = (World::new(MAIA), endpoint());
     world.write("in.txt", "in\n");
