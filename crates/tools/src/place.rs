@@ -141,15 +141,15 @@ mod tests {
     fn ground() -> Ground {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().canonicalize().expect("it exists");
-        for name in ["work/sub", "home", "outside/deep"] {
+        for name in ["here/sub", "home", "outside/deep"] {
             fs::create_dir_all(root.join(name)).expect("a new folder");
         }
-        fs::write(root.join("work/f"), "x").expect("a new file");
-        symlink("../outside/deep", root.join("work/out")).expect("a new link");
-        symlink("nowhere/new", root.join("work/dangling")).expect("a new link");
-        symlink("loop", root.join("work/loop")).expect("a new link");
+        fs::write(root.join("here/f"), "x").expect("a new file");
+        symlink("../outside/deep", root.join("here/out")).expect("a new link");
+        symlink("nowhere/new", root.join("here/dangling")).expect("a new link");
+        symlink("loop", root.join("here/loop")).expect("a new link");
         let workspace = Workspace {
-            cwd: root.join("work"),
+            cwd: root.join("here"),
             home: root.join("home"),
             env: Vec::new(),
             exe: PathBuf::new(),
@@ -162,18 +162,18 @@ mod tests {
         let ground = ground();
         let root = ground.workspace.cwd.parent().expect("made above").to_owned();
         let cases = [
-            ("f", "work/f", true, true),
-            ("./sub//../f", "work/f", true, true),
-            ("new/deeper/x", "work/new/deeper/x", true, false),
-            ("new/../f", "work/f", true, true),
+            ("f", "here/f", true, true),
+            ("./sub//../f", "here/f", true, true),
+            ("new/deeper/x", "here/new/deeper/x", true, false),
+            ("new/../f", "here/f", true, true),
             ("out/x", "outside/deep/x", false, false),
             ("out/../x", "outside/x", false, false),
-            ("dangling", "work/nowhere/new", true, false),
+            ("dangling", "here/nowhere/new", true, false),
             ("~", "home", false, true),
             ("~/x", "home/x", false, false),
             ("~//x", "home/x", false, false),
-            ("~x", "work/~x", true, false),
-            ("../projects/f", "work/f", true, true),
+            ("~x", "here/~x", true, false),
+            ("../here/f", "here/f", true, true),
         ];
         for (raw, path, inside, exists) in cases {
             let target = resolve(raw, &ground.workspace).expect(raw);
