@@ -122,8 +122,8 @@ fn written() -> Vec<(&'static str, Vec<Record>)> {
 /// Every way that a call can end; a nudge, a message meanwhile, a stop as the answer, a turn that is taken back.
 fn calls_and_questions() -> Vec<Record> {
     let first = calls(&[
-        read("/work/é"),
-        write("/work/é"),
+        read("/projects/é"),
+        write("/projects/é"),
         bash("ask yes"),
         bash("ask no"),
         bash("refuse"),
@@ -157,7 +157,7 @@ fn children_stopped() -> Vec<Record> {
     let answers = [
         ("maia", vec![share, text("done")]),
         ("boss", vec![calls(&[agent("helper", "the other part")]), text("boss done")]),
-        ("helper", vec![calls(&[edit("/work/a")]), calls(&[bash("x")]), text("helper done")]),
+        ("helper", vec![calls(&[edit("/projects/a")]), calls(&[bash("x")]), text("helper done")]),
     ];
     let mut tree = Tree::new(World::new(script(&answers)), 4, "share it out");
     tree.run_until(|tree| tree.machines.len() == 4 && tree.running().len() > 1);
@@ -175,7 +175,7 @@ fn asked_again() -> Vec<Record> {
     let answers = [
         ("maia", vec![calls(&[agent("boss", "all of it")]), text("done")]),
         ("boss", again([calls(&[agent("helper", "a part"), bash("x")]), text("boss done")])),
-        ("helper", again([calls(&[edit("/work/a")]), text("helper done")])),
+        ("helper", again([calls(&[edit("/projects/a")]), text("helper done")])),
     ];
     let world = World::new(script(&answers));
     let mut tree = Tree::new(world.clone(), 12, "share it out");
@@ -197,7 +197,7 @@ fn asked_again() -> Vec<Record> {
 
 /// Killed in the middle of calls and of a child, gone on from there, ended by the budget; with kinds that nobody knows.
 fn crash_and_resume() -> Vec<Record> {
-    let again = calls(&[bash("x"), read("/work/a"), edit("/work/b"), agent("helper", "look")]);
+    let again = calls(&[bash("x"), read("/projects/a"), edit("/projects/b"), agent("helper", "look")]);
     let answers = [("maia", vec![again]), ("helper", vec![calls(&[bash("ask x")]), text("found")])];
     let world = World::new(script(&answers)).iterations(2).judge(by_command);
     let mut tree = Tree::new(world.clone(), 8, "go");

@@ -137,7 +137,7 @@ impl Tree {
         Body::SessionOpened(SessionOpened {
             session: "s".to_owned(),
             name: "name".to_owned(),
-            cwd: "/work".into(),
+            cwd: "/projects".into(),
             model: "m".to_owned(),
             agent: None,
             agent_hash: String::new(),
