@@ -20,10 +20,33 @@ use maia_core::permission::{Place, Rules};
 use maia_core::turn::{Input, Limits};
 use maia_protocol::event::EventBody;
 use maia_protocol::permission::Sandbox;
-use maia_protocol::{ActorPath, Body, Mode, NewRecord, Record};
+use maia_protocol::record::SessionOpened;
+use maia_protocol::{ActorPath, Body, Mode, NewRecord, Record, RuleSet};
 use maia_tools::Workspace;
 use ractor::{Actor, ActorProcessingErr, ActorRef, Message};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Returns the opening of a session in which a person can answer.
+pub fn opened() -> Body {
+    Body::SessionOpened(SessionOpened {
+        session: "s".to_owned(),
+        name: "n".to_owned(),
+        cwd: "/".into(),
+        model: "m".to_owned(),
+        agent: None,
+        agent_hash: String::new(),
+        tools: None,
+        rules: RuleSet::default(),
+        iterations: 1,
+        mode: Mode::Confirm,
+        sandbox: Sandbox::None,
+        headless: false,
+        version: "0".to_owned(),
+        fold: 1,
+        resumed: false,
+        resumes: Vec::new(),
+    })
+}
 
 /// An actor that passes on what it makes of what it is told.
 struct Relay<M, T>(Box<dyn Fn(M) -> Option<T> + Send + Sync>);

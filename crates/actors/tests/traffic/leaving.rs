@@ -15,10 +15,9 @@ use maia_core::turn::Input;
 use maia_protocol::definition::Origin;
 use maia_protocol::model::{FailureKind, ModelFailure};
 use maia_protocol::outcome::{Outcome, Totals};
-use maia_protocol::permission::Sandbox;
-use maia_protocol::record::{ChildFinished, Delegated, SessionOpened};
+use maia_protocol::record::{ChildFinished, Delegated};
 use maia_protocol::snapshot::{KnownAgent, RuleSource};
-use maia_protocol::{ActorPath, Body, CallId, Mode, NewRecord, Op, Record, RuleSet, Snapshot};
+use maia_protocol::{ActorPath, Body, CallId, NewRecord, Op, Record, RuleSet, Snapshot};
 use ractor::{Actor, ActorRef};
 
 use crate::fakes::{self, Options, Told, deaf};
@@ -125,24 +124,7 @@ fn of_main(body: Body) -> NewRecord {
 }
 
 fn opening() -> NewRecord {
-    of_main(Body::SessionOpened(SessionOpened {
-        session: "s".to_owned(),
-        name: "n".to_owned(),
-        cwd: "/".into(),
-        model: "m".to_owned(),
-        agent: None,
-        agent_hash: String::new(),
-        tools: None,
-        rules: RuleSet::default(),
-        iterations: 1,
-        mode: Mode::Confirm,
-        sandbox: Sandbox::None,
-        headless: false,
-        version: "0".to_owned(),
-        fold: 1,
-        resumed: false,
-        resumes: Vec::new(),
-    }))
+    of_main(fakes::opened())
 }
 
 fn request() -> NewRecord {

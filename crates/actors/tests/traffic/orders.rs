@@ -6,9 +6,7 @@ use maia_actors::journal::JournalMsg;
 use maia_actors::root::RootMsg;
 use maia_actors::session::{Session, SessionArgs, SessionMsg};
 use maia_protocol::event::{EventBody, NoticeEvent};
-use maia_protocol::permission::Sandbox;
-use maia_protocol::record::SessionOpened;
-use maia_protocol::{ActorPath, Body, Mode, NewRecord, Op, RuleSet};
+use maia_protocol::{ActorPath, Body, NewRecord, Op};
 use ractor::{Actor, ActorRef};
 
 use crate::fakes::{self, Options, Told, deaf, record};
@@ -29,25 +27,7 @@ async fn start(session: &fakes::Session) -> ActorRef<SessionMsg> {
 
 /// The opening of the session, as the journal tells that it is durable.
 fn opening() -> SessionMsg {
-    let opened = SessionOpened {
-        session: "s".to_owned(),
-        name: "n".to_owned(),
-        cwd: "/".into(),
-        model: "m".to_owned(),
-        agent: None,
-        agent_hash: String::new(),
-        tools: None,
-        rules: RuleSet::default(),
-        iterations: 1,
-        mode: Mode::Confirm,
-        sandbox: Sandbox::None,
-        headless: false,
-        version: "0".to_owned(),
-        fold: 1,
-        resumed: false,
-        resumes: Vec::new(),
-    };
-    SessionMsg::Committed { records: vec![record(&ActorPath::main(), Body::SessionOpened(opened))] }
+    SessionMsg::Committed { records: vec![record(&ActorPath::main(), fakes::opened())] }
 }
 
 fn ask(text: &str) -> SessionMsg {

@@ -19,16 +19,7 @@ pub(super) fn asked_again(state: &mut State, asked: &AskedAgain, record: &Record
     setup.iterations = asked.iterations;
     setup.since = record.time;
     close_open_calls(state);
-    state.turn_start = state.messages.len();
-    state.acted = false;
-    state.iterations = 0;
-    state.nudges = 0;
-    state.cuts = 0;
-    state.last_text = None;
-    state.closing_cause = None;
-    state.cancelled_by = None;
-    state.stop_answered = false;
-    state.calls.clear();
+    state.begin_anew();
     // What it was told and never heard, because it was stopped, comes first.
     let mut blocks = drain_pending(state);
     blocks.push(Block::Text { text: asked.text.clone() });

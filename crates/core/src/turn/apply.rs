@@ -153,18 +153,9 @@ fn session_opened(state: &mut State, opened: &SessionOpened, record: &Record) ->
 fn user_message(state: &mut State, turn: u32, text: &str) -> Vec<Effect> {
     leave_no_call_open(state);
     state.turn = turn;
-    state.turn_start = state.messages.len();
+    state.begin_anew();
     let last = state.messages.last().filter(|last| last.role == Role::User);
     state.turn_start_blocks = last.map_or(0, |last| last.content.len());
-    state.acted = false;
-    state.iterations = 0;
-    state.nudges = 0;
-    state.cuts = 0;
-    state.last_text = None;
-    state.closing_cause = None;
-    state.cancelled_by = None;
-    state.stop_answered = false;
-    state.calls.clear();
     state.delivered.clear();
     // Pending context and request are one message: providers want roles to alternate (mission M6.2-merge).
     let mut blocks: Vec<Block> = drain_pending(state);

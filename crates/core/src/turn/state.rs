@@ -253,6 +253,20 @@ pub struct Activity {
 }
 
 impl State {
+    /// Forgets how the turn, or the life, before was going; conversation, numbers and what it used stay.
+    pub(super) fn begin_anew(&mut self) {
+        self.turn_start = self.messages.len();
+        self.acted = false;
+        self.iterations = 0;
+        self.nudges = 0;
+        self.cuts = 0;
+        self.last_text = None;
+        self.closing_cause = None;
+        self.cancelled_by = None;
+        self.stop_answered = false;
+        self.calls.clear();
+    }
+
     /// Returns the state of an agent before its first record.
     pub fn new(path: ActorPath) -> Self {
         Self {
