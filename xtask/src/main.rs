@@ -14,7 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask peers [--require] | bench [NAME…]
 
 peers      run the checks against real peers, tests/peers/*/check; one whose programs are missing is skipped,
-           with --require it has failed
+           with --require they are installed (system packages), and what is still missing has failed
 bench      run the benchmarks in release, all or those whose name contains a NAME, and print the numbers to reach";
 
 fn main() -> ExitCode {
