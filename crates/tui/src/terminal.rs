@@ -12,7 +12,9 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -46,7 +48,8 @@ impl Taken {
         let taken = Self { previous };
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
-        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+        // Cleared, because a program that was killed may have left its own screen there.
+        execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste)?;
         if mouse {
             execute!(io::stdout(), EnableMouseCapture)?;
         }
